@@ -120,7 +120,7 @@ class CheckedItems(Scale):
     def metrics(self) -> "Mapping[str, Metric]":
         from .item_metrics import metrics_of_items
 
-        return metrics_of_items(self)
+        return metrics_of_items(self.checks, self.sums)
 
     def sums(self, gold: Items, value: Items) -> list[float]:
         """Return the numbers of items that pass, that pass each check, and that there should be."""

@@ -66,13 +66,13 @@ class ClosedLabels(Scale):
     def metrics(self) -> "Mapping[str, Metric]":
         from .label_metrics import metrics_of_labels
 
-        return metrics_of_labels(self)
+        return metrics_of_labels(self.choosable, self.labels, self.positive)
 
     @cached_property
     def classes(self) -> "Mapping[Label, Mapping[str, Metric]]":
         from .label_metrics import metrics_by_label
 
-        return metrics_by_label(self)
+        return metrics_by_label(self.labels)
 
     def right(self, gold: Label, value: Label) -> bool:
         if self.positive:

@@ -51,7 +51,7 @@ class CriteriaScale(Scale):
         """``mean``, and those of each criterion as ``criterion.metric``."""
         from .criteria_metrics import metrics_of_criteria
 
-        return metrics_of_criteria(self)
+        return metrics_of_criteria(MEAN, self.scales)
 
     @property
     def compared(self) -> tuple[str, ...]:

@@ -8,25 +8,25 @@ import numpy as np
 import scipy
 
 from ..cases import Value
-from .criteria import MEAN, CriteriaScale
 from .metrics import Metric, Statistics, Sums
+from .scale import Scale
 from .units import MISSING, Floats, Units
 
 
-def metrics_of_criteria(criteria: CriteriaScale) -> Mapping[str, Metric]:
-    """Return ``mean``, and the metrics of each criterion as ``criterion.metric``."""
+def metrics_of_criteria(mean: str, scales: Mapping[str, Scale]) -> Mapping[str, Metric]:
+    """Return the mean over all criteria, under its name, and the metrics of each as ``criterion.metric``."""
     defaults: dict[str, Metric] = {}
-    for criterion, scale in criteria.scales.items():
+    for criterion, scale in scales.items():
         defaults[criterion] = scale.metrics[scale.default]
-    metrics = {MEAN: joint_metric(MEAN, criteria, defaults)}
-    for criterion, scale in criteria.scales.items():
+    metrics = {mean: joint_metric(mean, scales, defaults)}
+    for criterion, scale in scales.items():
         for key, metric in scale.metrics.items():
             name = f"{criterion}.{key}"
-            metrics[name] = joint_metric(name, criteria, {criterion: metric})
+            metrics[name] = joint_metric(name, scales, {criterion: metric})
     return MappingProxyType(metrics)
 
 
-def joint_metric(name: str, criteria: CriteriaScale, parts: Mapping[str, Metric]) -> Metric:
+def joint_metric(name: str, scales: Mapping[str, Scale], parts: Mapping[str, Metric]) -> Metric:
     """Return the metric that is the mean of the metrics of several criteria, of those that have a labelled unit.
 
     ``parts`` are the metrics by criterion.
@@ -36,11 +36,12 @@ def joint_metric(name: str, criteria: CriteriaScale, parts: Mapping[str, Metric]
     def statistics(units: Units) -> Statistics:
         statistics_by_criterion = []
         for criterion, metric in parts.items():
-            criterion_units = units_of(criterion, criteria, units)
+            criterion_units = units_of(criterion, scales[criterion], units)
             if len(criterion_units.gold):
                 statistics_by_criterion.append(metric.statistics(criterion_units))
         if not statistics_by_criterion:
-            first_units = units_of(next(iter(parts)), criteria, units)
+            first = next(iter(parts))
+            first_units = units_of(first, scales[first], units)
             statistics_by_criterion.append(metrics[0].statistics(first_units))
         return _joint_statistics(statistics_by_criterion)
 
@@ -82,9 +83,8 @@ def _join_columns(tables: Sequence[Sums]) -> Sums:
     return np.hstack(tables)
 
 
-def units_of(name: str, criteria: CriteriaScale, units: Units) -> Units:
+def units_of(name: str, scale: Scale, units: Units) -> Units:
     """Return the units of one criterion on its own scale, in all groups."""
-    scale = criteria.scales[name]
     codes: dict[Value, int] = {value: code for code, value in enumerate(scale.domain)}
     # The code of each value on the criterion's scale; the last place is that of MISSING, which is -1.
     criterion_codes = np.full(len(units.values) + 1, MISSING, dtype=np.int64)

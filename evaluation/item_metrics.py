@@ -1,23 +1,25 @@
 """Metrics of items that a generator wrote: the shares of the wanted ones that pass all checks, and each check."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from .checked_items import CheckedItems
+from ..cases import Value
 from .metrics import Metric, Ratio, pair_sums
 from .units import Floats
 
 
-def metrics_of_items(scale: CheckedItems) -> Mapping[str, Metric]:
-    """Return the validation rate and the rate of each check, by name."""
+def metrics_of_items(
+    checks: Sequence[str], sums: Callable[[Value, Value], Sequence[float]]
+) -> Mapping[str, Metric]:
+    """Return the validation rate and the rate of each check, by name; ``sums`` counts the items of one document."""
     names = ["validation_rate"]
-    for check in scale.checks:
+    for check in checks:
         names.append(f"{check}_rate")
     size = len(names) + 1
     metrics: dict[str, Metric] = {}
     for place, name in enumerate(names):
         share = _column_share.with_arguments(place)
-        metrics[name] = Metric(name=name, statistics=pair_sums(scale.sums, share, size))
+        metrics[name] = Metric(name=name, statistics=pair_sums(sums, share, size))
     return MappingProxyType(metrics)
 
 

@@ -10,7 +10,7 @@ Conventions, the same as scikit-learn's unless said otherwise:
   NaN if the answers are that label too): agreement beyond chance cannot be shown there.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
@@ -18,48 +18,50 @@ from typing import Final
 import numpy as np
 
 from ..cases import Label
-from .closed_labels import OF_POSITIVE, ClosedLabels
 from .metrics import SIDES, Metric, Ratio, Ratios, mean_parts, pair_sums
 from .units import Bools, Floats
 
 
-def metrics_of_labels(kind: ClosedLabels) -> Mapping[str, Metric]:
-    """Return the metrics of closed labels, by name: of the positive ones, if there are any, and of all."""
+def metrics_of_labels(
+    names: Sequence[str], labels: Sequence[Label], positive: Collection[Label]
+) -> Mapping[str, Metric]:
+    """Return the named metrics of closed labels, by name."""
     metrics: dict[str, Metric] = {}
-    for name in kind.choosable:
+    for name in names:
         lowest = 0.0
         if name == "kappa":
             lowest = -1.0
-        metrics[name] = confusion_metric(name, kind, _RATIOS[name], low=lowest)
+        metrics[name] = confusion_metric(name, labels, positive, _RATIOS[name], low=lowest)
     return MappingProxyType(metrics)
 
 
-def metrics_by_label(kind: ClosedLabels) -> Mapping[Label, Mapping[str, Metric]]:
+def metrics_by_label(labels: Sequence[Label]) -> Mapping[Label, Mapping[str, Metric]]:
     """Return the metrics of each label against the rest, by name; empty for a single label."""
     by_label: dict[Label, dict[str, Metric]] = {}
-    if len(kind.labels) == 1:
+    if len(labels) == 1:
         return by_label
-    for label in kind.labels:
-        against_rest = ClosedLabels(kind.labels, {label})
+    for label in labels:
         label_metrics = {}
         for name, ratio in CONFUSED.items():
-            label_metrics[name] = confusion_metric(f"{name}_{label}", against_rest, ratio)
+            label_metrics[name] = confusion_metric(f"{name}_{label}", labels, [label], ratio)
         by_label[label] = label_metrics
     return by_label
 
 
-def confusion_metric(name: str, kind: ClosedLabels, of: Ratio, *, low: float = 0.0) -> Metric:
+def confusion_metric(
+    name: str, labels: Sequence[Label], positive: Collection[Label], of: Ratio, *, low: float = 0.0
+) -> Metric:
     """Make a metric from a ratio of counts (..., K, K), gold by answer, and positive labels (K,)."""
     # The bounds of a metric take all missing answers as wrong, and all as right. No other answers would give a value
     # outside of them, except by macro F1 and kappa of three labels or more.
-    size = len(kind.labels)
-    positive = np.array([label in kind.positive for label in kind.labels], dtype=np.bool_)  # (K,)
-    place = {label: code for code, label in enumerate(kind.labels)}
+    size = len(labels)
+    is_positive = np.array([label in positive for label in labels], dtype=np.bool_)  # (K,)
+    place = {label: code for code, label in enumerate(labels)}
     # One row for each pair of gold and answer: the flattened confusion matrix (K * K,) of a unit with this pair.
     cells = np.eye(size * size).tolist()
 
     def parts(sums: Floats) -> tuple[Floats, Floats]:
-        return of.parts(sums.reshape(sums.shape[:-1] + (size, size)), positive)
+        return of.parts(sums.reshape(sums.shape[:-1] + (size, size)), is_positive)
 
     def cell(gold: Label, answered: Label) -> Sequence[float]:
         return cells[place[gold] * size + place[answered]]
@@ -81,7 +83,7 @@ def _of_positive(side: Ratio) -> Ratio:
     return Ratio(parts)
 
 
-CONFUSED: Final[Mapping[str, Ratio]] = {name: _of_positive(SIDES[name]) for name in OF_POSITIVE}
+CONFUSED: Final[Mapping[str, Ratio]] = {name: _of_positive(side) for name, side in SIDES.items()}
 """Precision, recall and F1 of the positive labels, by name."""
 
 

@@ -23,7 +23,6 @@ import scipy
 
 from ..cases import Value
 from ..errors import JuristError
-from .scale import ValueFunction
 from .units import MISSING, Bools, Floats, Ints, Units
 
 DRAWS = 10_000
@@ -37,6 +36,8 @@ _LARGEST_DENSE_TABLE = (
 
 Sums: TypeAlias = Any
 """The summed vectors of each group, shape (G, d): an array, or a sparse one for counts of many distinct pairs."""
+ValueFunction: TypeAlias = Callable[[Sequence[Value], Sequence[Value]], float]
+"""(gold, predicted), one entry per unit -> a number in [0, 1]."""
 SumFunction: TypeAlias = Callable[[Floats], Floats]
 """(..., d) sums -> (...) values; a :class:`Ratio` also says how much each group counts."""
 

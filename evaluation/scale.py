@@ -6,7 +6,7 @@ from gold, not right or wrong.
 """
 
 import json
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
 
 from ..cases import Case, Value, Values
 from ..errors import UsageError
+from .kinds import Kind
 from .votes import Sampling, Votes, more_than_half
 
 if TYPE_CHECKING:
-    from .metrics import Metric
+    from .metrics import Metric, ValueFunction
 
 Learned: TypeAlias = Literal["label", "number", "members"]
 """What a value is for whoever learns to predict it: one of several labels, a number, or the members of a set."""
@@ -40,7 +41,7 @@ class Lack:
     missing_values: str  # what rows would have to say
 
 
-class Scale(ABC):
+class Scale(Kind):
     """Base of all scales. Values are hashable, one for each unit of a case."""
 
     noun: str = "label"  # what a value is called
@@ -88,19 +89,6 @@ class Scale(ABC):
     def right_means(self) -> str:
         """The meaning of right, in words; empty where nothing is right or wrong."""
         return ""
-
-    @property
-    def domain(self) -> tuple[Value, ...]:
-        """The values in their order, where the set is closed; else empty."""
-        return ()
-
-    def right(self, gold: Value, value: Value) -> bool | None:
-        """Return True for a right value, False for a wrong one, ``None`` where values are near or far."""
-        return None
-
-    @abstractmethod
-    def wrong(self, gold: Value) -> Value:
-        """Return the value that a missing answer counts as: as far from gold as an answer can be."""
 
     @abstractmethod
     def similarity(self, gold: Value, value: Value) -> float:
@@ -180,7 +168,6 @@ class Scale(ABC):
         return self.text(value)
 
     def stratum(self, gold: Value) -> str:
-        """The name of the kind of gold values in which errors are alike."""
         return self.category(gold)
 
     def task_words(self) -> str:
@@ -383,8 +370,6 @@ def _short_number(value: object) -> str:
     return str(value)
 
 
-ValueFunction: TypeAlias = Callable[[Sequence[Value], Sequence[Value]], float]
-"""(gold, predicted), one entry per unit -> a number in [0, 1]."""
 MetricLike: TypeAlias = "str | ValueFunction | Metric"
 """A name of :attr:`Scale.metrics`, a function (gold, predicted) -> float in [0, 1], or a
 :class:`~jurist.evaluation.metrics.Metric`."""

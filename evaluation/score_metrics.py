@@ -23,18 +23,17 @@ import numpy as np
 import scipy
 
 from .metrics import Metric, Ratio, mean, pair_counts, pair_means, pair_sums, quotient
-from .scores import Scores
 from .units import Floats
 
 
-def metrics_of_scores(scale: Scores) -> Mapping[str, Metric]:
-    """Return the metrics of scores on a scale, by name."""
-    width = scale.high - scale.low
-    kappa = pair_sums(partial(_moments, scale), _quadratic_kappa, 6)
+def metrics_of_scores(low: float, high: float, *, whole: bool, top: str) -> Mapping[str, Metric]:
+    """Return the metrics of scores on a scale, by name; ``top`` is that of answers at its upper end."""
+    width = high - low
+    kappa = pair_sums(partial(_moments, low, width), _quadratic_kappa, 6)
     deviation = pair_means(lambda gold, value: value - gold)
     metrics = [
-        _error_metric(scale, "mae", 1),
-        _error_metric(scale, "mse", 2),
+        _error_metric("mae", 1, width),
+        _error_metric("mse", 2, width),
         Metric(name="quadratic_kappa", statistics=kappa, low=-1.0),
         Metric(name="spearman", statistics=pair_counts(_spearman), low=-1.0),
         Metric(
@@ -50,27 +49,27 @@ def metrics_of_scores(scale: Scores) -> Mapping[str, Metric]:
             higher_is_better=None,
         ),
     ]
-    if scale.whole:
-        metrics.append(_share_within(scale, "accuracy", 0.0))
-    if scale.whole or width > 2:
-        metrics.append(_share_within(scale, "within_one", 1.0))
-    if scale.top:
-        at_the_top = pair_means(lambda gold, value: float(value >= scale.high))
-        metrics.append(Metric(name=scale.top, statistics=at_the_top, higher_is_better=None))
+    if whole:
+        metrics.append(_share_within("accuracy", 0.0, width))
+    if whole or width > 2:
+        metrics.append(_share_within("within_one", 1.0, width))
+    if top:
+        at_the_top = pair_means(lambda gold, value: float(value >= high))
+        metrics.append(Metric(name=top, statistics=at_the_top, higher_is_better=None))
     return MappingProxyType({metric.name: metric for metric in metrics})
 
 
-def _error_metric(scale: Scores, name: str, power: int) -> Metric:
+def _error_metric(name: str, power: int, width: float) -> Metric:
     """Return the metric of the mean error to a power; over no units it is as high as can be."""
-    highest = (scale.high - scale.low) ** power
+    highest = width**power
     statistics_of = pair_means(lambda gold, value: abs(gold - value) ** power, replace(mean, empty=highest))
     return Metric(name=name, statistics=statistics_of, high=highest, higher_is_better=False)
 
 
-def _moments(scale: Scores, gold: float, value: float) -> tuple[float, ...]:
+def _moments(low: float, width: float, gold: float, value: float) -> tuple[float, ...]:
     """Return the terms of quadratic kappa's sums, of gold and value on a scale from 0 to 1."""
-    width = scale.high - scale.low
-    gold_share, value_share = (gold - scale.low) / width, (value - scale.low) / width
+    gold_share = (gold - low) / width
+    value_share = (value - low) / width
     return (
         1.0,
         gold_share,
@@ -81,9 +80,9 @@ def _moments(scale: Scores, gold: float, value: float) -> tuple[float, ...]:
     )
 
 
-def _share_within(scale: Scores, name: str, distance: float) -> Metric:
+def _share_within(name: str, distance: float, width: float) -> Metric:
     """Return the metric of the share of answers that are at most so far from gold."""
-    limit = distance + 1e-9 * (scale.high - scale.low)
+    limit = distance + 1e-9 * width
     return Metric(name=name, statistics=pair_means(lambda gold, value: float(abs(gold - value) <= limit)))
 
 

@@ -63,7 +63,7 @@ class Scores(Scale):
     def metrics(self) -> "Mapping[str, Metric]":
         from .score_metrics import metrics_of_scores
 
-        return metrics_of_scores(self)
+        return metrics_of_scores(self.low, self.high, whole=self.whole, top=self.top)
 
     def similarity(self, gold: float, value: float) -> float:
         return 1.0 - abs(gold - value) / (self.high - self.low)

@@ -23,9 +23,10 @@ A missing answer counts as a number of wrong objects: as many as gold has, and a
 so an answer can be worse than none.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy
@@ -33,23 +34,25 @@ import scipy
 from ..cases import Label
 from ..errors import JuristError
 from .metrics import SIDES, Metric, Ratios, f1, mean_parts, pair_means, pair_sums
-from .sets import LabelSets, Objects, ObjectSets, Set, Similarity, example_f1, label_counts
 from .units import Floats
 
+Set: TypeAlias = tuple[Label, ...]
 _ROUNDING = 1e-9
 
 
-def metrics_of_label_sets(scale: LabelSets) -> Mapping[str, Metric]:
-    """Return the metrics of sets of labels, by name."""
-    size = 3 * len(scale.labels)
+def metrics_of_label_sets(
+    labels: Sequence[Label], example_f1: Callable[[Set, Set], float]
+) -> Mapping[str, Metric]:
+    """Return the metrics of sets of labels, by name; ``example_f1`` is the F1 of one set against another."""
+    size = 3 * len(labels)
 
     def by_label_and_unit(gold: Set, value: Set) -> list[float]:
-        return _cells_by_label(scale, gold, value) + [1.0]
+        return _cells_by_label(labels, gold, value) + [1.0]
 
     statistics = {
         "balanced_accuracy": pair_sums(by_label_and_unit, _mean_label_recall, size + 1),
-        "micro_f1": pair_sums(label_counts, f1, 3),
-        "macro_f1": pair_sums(partial(_cells_by_label, scale), _mean_label_f1, size),
+        "micro_f1": pair_sums(_label_counts, f1, 3),
+        "macro_f1": pair_sums(partial(_cells_by_label, labels), _mean_label_f1, size),
         "example_f1": pair_means(example_f1),
         "exact_match": pair_means(lambda gold, value: float(gold == value)),
     }
@@ -59,10 +62,10 @@ def metrics_of_label_sets(scale: LabelSets) -> Mapping[str, Metric]:
     return MappingProxyType(metrics)
 
 
-def metrics_by_member(scale: LabelSets) -> Mapping[Label, Mapping[str, Metric]]:
+def metrics_by_member(labels: Sequence[Label]) -> Mapping[Label, Mapping[str, Metric]]:
     """Return precision, recall and F1 of each label of a set, by name."""
     by_label: dict[Label, dict[str, Metric]] = {}
-    for label in scale.labels:
+    for label in labels:
         label_metrics = {}
         for name, ratio in SIDES.items():
             statistics = pair_sums(partial(_label_cells, label), ratio, 3)
@@ -71,10 +74,10 @@ def metrics_by_member(scale: LabelSets) -> Mapping[Label, Mapping[str, Metric]]:
     return by_label
 
 
-def _cells_by_label(scale: LabelSets, gold: Set, value: Set) -> list[float]:
+def _cells_by_label(labels: Sequence[Label], gold: Set, value: Set) -> list[float]:
     """Return the three cells of each label (:func:`_label_cells`), one label after the other."""
     cells: list[float] = []
-    for label in scale.labels:
+    for label in labels:
         cells.extend(_label_cells(label, gold, value))
     return cells
 
@@ -84,6 +87,11 @@ def _label_cells(label: Label, gold: Set, value: Set) -> tuple[float, float, flo
     in_gold = label in gold
     in_value = label in value
     return float(in_gold and in_value), float(in_gold), float(in_value)
+
+
+def _label_counts(gold: Set, value: Set) -> tuple[float, float, float]:
+    """Return the number of labels in both, in gold, and in the answer."""
+    return float(len(set(gold) & set(value))), float(len(gold)), float(len(value))
 
 
 def _by_labels(cells: Floats) -> Floats:
@@ -118,15 +126,17 @@ def _mean_label_recall(sums: Floats) -> tuple[Floats, Floats]:
     return mean_parts(numerators, denominators)
 
 
-def metrics_of_object_sets(scale: ObjectSets) -> Mapping[str, Metric]:
-    """Return precision, recall and F1 of sets of objects, by name."""
+def metrics_of_object_sets(sums: Callable[[Any, Any], Sequence[float]]) -> Mapping[str, Metric]:
+    """Return precision, recall and F1 of sets of objects, by name; ``sums`` counts what two sets have in common."""
     metrics: dict[str, Metric] = {}
     for name, ratio in SIDES.items():
-        metrics[name] = Metric(name=name, statistics=pair_sums(scale.sums, ratio, 3))
+        metrics[name] = Metric(name=name, statistics=pair_sums(sums, ratio, 3))
     return metrics
 
 
-def assign_objects(same: Similarity, gold: Objects, value: Objects) -> list[tuple[int, int, float]]:
+def assign_objects(
+    same: Callable[[Any, Any], float], gold: Sequence[object], value: Sequence[object]
+) -> list[tuple[int, int, float]]:
     """Return the assignment with the largest sum of similarities, without pairs that have nothing in common."""
     similarities = np.zeros((len(gold), len(value)))
     for row, gold_object in enumerate(gold):

@@ -46,16 +46,16 @@ class LabelSets(Members):
     def metrics(self) -> "Mapping[str, Metric]":
         from .set_metrics import metrics_of_label_sets
 
-        return metrics_of_label_sets(self)
+        return metrics_of_label_sets(self.labels, self.similarity)
 
     @cached_property
     def classes(self) -> "Mapping[Label, Mapping[str, Metric]]":
         from .set_metrics import metrics_by_member
 
-        return metrics_by_member(self)
+        return metrics_by_member(self.labels)
 
     def similarity(self, gold: Set, value: Set) -> float:
-        return example_f1(gold, value)
+        return _example_f1(gold, value)
 
     def wrong(self, gold: Set) -> Set:
         return tuple(sorted(set(self.labels) - set(gold)))
@@ -158,17 +158,13 @@ def _json_names(text: str) -> list[object]:
     return [labels]
 
 
-def label_counts(gold: Set, value: Set) -> tuple[float, float, float]:
-    """Return the number of labels in both, in gold, and in the answer."""
-    return float(len(set(gold) & set(value))), float(len(gold)), float(len(value))
-
-
-def example_f1(gold: Set, value: Set) -> float:
+def _example_f1(gold: Set, value: Set) -> float:
     """Return the F1 of one set of labels against another; 1.0 for two empty ones."""
-    in_both, in_gold, in_answer = label_counts(gold, value)
-    if in_gold + in_answer == 0.0:
+    labels_in_both = len(set(gold) & set(value))
+    labels = len(gold) + len(value)
+    if labels == 0:
         return 1.0
-    return 2.0 * in_both / (in_gold + in_answer)
+    return 2.0 * labels_in_both / labels
 
 
 Objects: TypeAlias = tuple[Any, ...]
@@ -212,7 +208,7 @@ class ObjectSets(Members):
     def metrics(self) -> "Mapping[str, Metric]":
         from .set_metrics import metrics_of_object_sets
 
-        return metrics_of_object_sets(self)
+        return metrics_of_object_sets(self.sums)
 
     def sums(self, gold: Objects, value: Objects | _WrongObjects) -> tuple[float, float, float]:
         """Return the matched similarity, the objects of gold and the objects of the answer."""

@@ -29,6 +29,9 @@ _OPENING: Final = 30  # characters of a claim that may name its side
 _FRAME_TERMS: Final = frozenset(terms(f"{' '.join(CUSTOMER_WORDS)} {' '.join(AGENT_WORDS)} {REPORTING}"))
 """Terms of a claim's frame, as "The customer said that"; the conversation need not repeat them."""
 
+BIAS_COLUMN: Final = len(NAMES)
+"""The column after the features, which is 1 for every unit."""
+
 Features: TypeAlias = dict[str, float]
 """Name of a feature -> its value for one unit."""
 Vector: TypeAlias = list[float]

@@ -7,8 +7,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from .features import Matrix
-from .learning import BIAS_COLUMN
+from .features import BIAS_COLUMN, Matrix
 
 Array = NDArray[np.float64]
 

@@ -10,7 +10,6 @@ from typing import Final
 from ...text.evidence import term_set
 from .features import NAMES, CaseTexts, Matrix, Vector, measure_case
 
-BIAS_COLUMN: Final = len(NAMES)
 _WORD_LIMIT: Final = 200
 _REASON_LIMIT: Final = 3
 

@@ -9,9 +9,9 @@ from typing import Final
 from ...text.evidence import term_set
 from ...text.terms import neutralise
 from .decisions import NO_TEXT, Decision, FieldExamples, Task, read_case, write_free_text
-from .features import CaseTexts, Matrix, measure_case
+from .features import BIAS_COLUMN, CaseTexts, Matrix, measure_case
 from .labels import meaning_of, meanings, prior_of, prior_weights
-from .learning import BIAS_COLUMN, Regression, choose_vocabulary, columns, learn, targets_of
+from .learning import Regression, choose_vocabulary, columns, learn, targets_of
 from .roles import Roles, Unit, split_units
 from .scores import choose_level
 from .shapes import Field

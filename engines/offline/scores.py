@@ -11,9 +11,9 @@ from typing import Final
 
 from ...text.evidence import term_set
 from .decisions import Decision, FieldExamples, Task, decide_labels, read_case
-from .features import NAMES, CaseTexts, Matrix, measure_case, share_of_terms
+from .features import BIAS_COLUMN, NAMES, CaseTexts, Matrix, measure_case, share_of_terms
 from .labels import find_definition, prior_of
-from .learning import BIAS_COLUMN, Regression, choose_vocabulary, columns, dot, learn, targets_of
+from .learning import Regression, choose_vocabulary, columns, dot, learn, targets_of
 from .roles import Roles, Unit
 from .sampler import Sampler
 from .shapes import Field, Shape

@@ -84,7 +84,7 @@ def kind_metric(kind: Kind, statistic: Statistic, comparison: ClosedLabels) -> M
     name = f"hallucination_{kind}_{statistic}"
     statistic_of_matrix = CONFUSED[statistic]
     if kind == "overall":
-        return confusion_metric(name, comparison, statistic_of_matrix)
+        return confusion_metric(name, comparison.labels, comparison.positive, statistic_of_matrix)
     names_of_types: list[str] = []
     for label in comparison.labels:
         names_of_types.append(statement_type(label) if label in LABELS else "")
@@ -105,7 +105,7 @@ def kind_metric(kind: Kind, statistic: Statistic, comparison: ClosedLabels) -> M
             denominators.append(denominator)
         return np.stack(numerators, axis=-1) / len(gold_rows), np.stack(denominators, axis=-1)
 
-    return confusion_metric(name, comparison, mean)
+    return confusion_metric(name, comparison.labels, comparison.positive, mean)
 
 
 @dataclass(frozen=True, kw_only=True)
