@@ -20,7 +20,7 @@ SECONDS = 60
 """In which a broken line has to be found."""
 TESTS_FAILED = 1
 """Exit code of pytest: tests ran, and some failed. Other codes say that they could not run."""
-NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__", "docs", "benchmarks", "compiled", "site")
+NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__", "docs", "compiled", "site")
 
 
 @dataclass(frozen=True, kw_only=True)
