@@ -14,6 +14,10 @@ from .base import Job
 
 def list_demonstrable_cases(job: Job) -> list[Case]:
     """Return the training cases that can be demonstrations."""
+    if job.decides:
+        raise OptimizerError(
+            "a decision model is shown no demonstrations", hint="leave out --optimizer, or use threshold"
+        )
     if not job.shows_demonstrations:
         raise OptimizerError(
             f"gold of {job.judge.name} makes no demonstrations: what passes is not known before it is written",

@@ -129,7 +129,7 @@ class Staged(Raced):
             track.rows_per_point = self.rows_per_point
             if is_flawless(track):
                 return
-            if job.shows_demonstrations:
+            if job.judge.answer.has_examples:
                 self._judge_basic(track)
             arm = self.rows_arm(job, tokens_left(track))
             if arm is not None:
