@@ -129,7 +129,7 @@ class Staged(Raced):
             track.rows_per_point = self.rows_per_point
             if is_flawless(track):
                 return
-            if job.judge.answer.has_examples:
+            if job.judge.has_examples:
                 self._judge_basic(track)
             arm = self.rows_arm(job, tokens_left(track))
             if arm is not None:
@@ -212,7 +212,7 @@ class Staged(Raced):
         """
         job = track.job
         board = track.board
-        if job.own_answer is None or tokens_left(track) <= 0.0:
+        if job.own_answer is None or job.decides or tokens_left(track) <= 0.0:
             return False
         without: list[Candidate] = []
         for candidate in board.candidates.values():
