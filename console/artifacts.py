@@ -74,6 +74,9 @@ def show_artifact(options: ShowOptions) -> Result:
         asks_first = artifact.about.setting.asks_first
         if asks_first is not None:
             body.append(asks_first.words)
+        moved = artifact.about.moved
+        if moved is not None:
+            body.append(f"moved from {moved.parent} with {moved.model}: {moved.words}; asked {moved.way}")
         body.append(Verbatim(export_text(artifact, judge_of_artifact(artifact, store), "markdown")))
         for proof in artifact.label_proofs:
             body.extend(disagreement_words(proof))

@@ -374,9 +374,13 @@ def _step_after_move(moved: Moved, options: MoveOptions) -> str:
     if moved.verdict.holds:
         return f"next: jurist run {moved.artifact.ref} --input new.csv --output judged.jsonl{store_words}"
     if moved.verdict.outcome == "worse":
-        name = moved.artifact.judge
+        card = moved.artifact.about
+        judge = shlex.quote(card.judge_ref or moved.artifact.judge)
+        gold = shlex.quote(card.gold.place or "labels.csv")
+        address = f" --api-base {shlex.quote(options.api_base)}" if options.api_base else ""
         return (
-            f"next: jurist compile {name} --start {moved.artifact.ref} --model {options.model}{store_words}"
+            f"next: jurist compile {judge} --gold {gold} --start {moved.artifact.ref} "
+            f"--model {options.model}{address}{store_words}"
         )
     if moved.verdict.labels is None:
         return "next: label more rows; nobody can say how many would tell"

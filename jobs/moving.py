@@ -36,6 +36,7 @@ from ..optimizers.board import Board, Candidate
 from ..optimizers.candidate import Setting
 from ..optimizers.objective import row_of
 from ..optimizers.thresholds import add_fitted
+from ..programs.state import PromptState
 from ..text.templates import CHAT
 from .conclusion import Contest, Evidence, content_of_settings, prove_candidate
 from .derived_versions import INHERITED, RenewedPlan, history_line, renew_plan
@@ -264,6 +265,9 @@ def _check_can_move(artifact: Artifact, model: Model, *, ask_old: bool) -> None:
     """
     artifact.check_is_no_cascade()
     card = artifact.about
+    if artifact.word_rule is not None and artifact.word_rule.asks_questions:
+        hint = "compile the judge again for that model"
+        raise ArtifactError(f"{artifact.ref} decides by questions that its own model answers", hint=hint)
     if card.setting.asks_model is False:
         hint = "run it as it is, with any --model or none"
         raise ArtifactError(f"{artifact.ref} asks no model: words decide alone", hint=hint)
@@ -276,7 +280,8 @@ def _check_can_move(artifact: Artifact, model: Model, *, ask_old: bool) -> None:
     if card.model.members or model.members:
         hint = "compile the judge again with other --panel models"
         raise ArtifactError(f"{artifact.ref} cannot be moved from or to a panel", hint=hint)
-    if describe_model(model) == describe_model(card.model.model()):
+    asked_model = default_temperature(model, card.thresholds.samples, card.model.temperature)
+    if describe_model(asked_model) == describe_model(card.model.model()):
         hint = "name another model, or the same one at another --api-base or --reasoning-effort"
         raise UsageError(f"{artifact.ref} was proven with {model.name} already", hint=hint)
     if not artifact.proof_records() and not ask_old:
@@ -309,7 +314,7 @@ def _plan_move(
         task = card.setting.asks_first.task
     return MovePlan(
         artifact=artifact,
-        candidate=renewed.candidate,
+        candidate=candidate,
         judge=renewed.judge,
         gold=renewed.gold,
         holdout=renewed.holdout,
@@ -317,12 +322,19 @@ def _plan_move(
         seed=renewed.seed,
         shares=renewed.shares,
         earlier=renewed.earlier,
-        settings=renewed.settings,
+        settings=settings,
         words=card.job.words,
         own_answer=card.setting.asks_first is not None,
         task=task,
         budget=budget,
     )
+
+
+def _without_demonstrations(state: PromptState) -> PromptState:
+    """Return a prompt as a decision model takes it: with its instructions alone."""
+    for name in state.predictors:
+        state = state.with_demos(name, (), None)
+    return state
 
 
 def _try_ways(plan: MovePlan, work: PaidJob, surface: Surface) -> list[_Trial]:
@@ -333,7 +345,9 @@ def _try_ways(plan: MovePlan, work: PaidJob, surface: Surface) -> list[_Trial]:
     context = work.contexts["judge"]
     work.meter.may_fail = not plan.model.offline
     work.meter.keep_back(plan.proof_calls)
-    tried = [_try_way(plan, context, plan.form, "as it was")]
+    shows_less = plan.candidate.state != plan.artifact.state
+    first_way = "without its demonstrations" if shows_less else "as it was"
+    tried = [_try_way(plan, context, plan.form, first_way)]
     old_value = _old_dev_value(plan.artifact)
     if old_value is None or tried[0].dev_value < old_value:
         try:
@@ -370,7 +384,7 @@ def _try_way(plan: MovePlan, context: CallContext, form: str, name: str) -> _Tri
     own_answer = plan.artifact.about.setting.asks_first
     setting = Setting(form=form if form != job.basic_adapter else None, own_answer=own_answer)
     prompt = board.add(
-        plan.artifact.state,
+        plan.candidate.state,
         parent=None,
         source=plan.artifact.ref,
         demo_ids=plan.artifact.demonstrated_ids,

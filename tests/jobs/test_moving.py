@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from deciders import serving_sparrow
 from loopback import Loopback, field_of, truth_of
 from proving import filled
 from small import FAST, Done, claims, cli, ok, read_jsonl, write_jsonl
@@ -136,6 +137,22 @@ def test_a_model_that_answers_in_another_form_is_asked_in_that_form(serve: Calla
     assert (card["adapter"], card["moved"]["outcome"]) == ("json", "better")
 
 
+def test_a_decision_model_is_asked_without_demonstrations_and_a_chat_model_again() -> None:
+    with serving_sparrow() as url:
+        ends = ("--model", "systemone/sparrow", "--api-base", url, "--yes", "--json")
+        card = cli("move", "fect@1", *ends).json
+    assert card["moved"]["way"] == "without its demonstrations"
+    assert list(card["moved"]["tried"]) == ["without its demonstrations"]
+    assert card["moved"]["outcome"] in ("worse", "not known")
+    assert "asked without its demonstrations" in ok("artifacts", "show", "fect@2").out
+    back = cli("move", "fect@2", "--model", "offline", "--json").json
+    assert (back["parent"], back["model"]["name"], back["moved"]["model"]) == (
+        2,
+        "offline",
+        "systemone/sparrow",
+    )
+
+
 def test_what_cannot_be_told_names_the_labels_that_could(serve: Callable[..., Any]) -> None:
     done = moved(serve(mostly_right), "--margin", "0.001")
     assert done.code in (0, 1)
@@ -173,6 +190,7 @@ def test_python_moves_too(serve: Callable[..., Any]) -> None:
     ("argv", "words"),
     [
         (("move", "fect@7", "--model", "openai/new"), "there is no fect@7"),
+        (("move", "cheap@1", "--model", "openai/new"), "no compiled artifact of judge 'cheap'"),
         (("move", "fect@1", "--model", "openai/new", "--gold", "fect-mini"), "does not give the sealed test"),
         (("move", "fect@1", "--model", "new"), "does not name provider and model"),
     ],
@@ -182,6 +200,12 @@ def test_what_cannot_be_moved_is_said_in_one_line(argv: tuple[str, ...], words: 
     assert done.code in (1, 2)
     assert words in done.err
     assert len(done.lines) == 1
+
+
+def test_a_version_is_not_moved_to_the_model_that_it_has() -> None:
+    card = jurist.Store("compiled").load("fect@1").about
+    done = cli("move", "fect@1", "--model", "openai/old", "--api-base", str(card.model.api_base))
+    assert "fect@1 was proven with openai/old already" in done.err
 
 
 def test_without_stored_answers_the_old_model_is_asked_on_demand(serve: Callable[..., Any]) -> None:
