@@ -312,6 +312,11 @@ def _plan_move(
     task: tuple[str, ...] = ()
     if card.setting.asks_first is not None:
         task = card.setting.asks_first.task
+    candidate = renewed.candidate
+    settings = renewed.settings
+    if model.decides:
+        candidate = replace(candidate, state=_without_demonstrations(candidate.state))
+        settings = replace(settings, sampling=replace(settings.sampling, samples=1))
     return MovePlan(
         artifact=artifact,
         candidate=candidate,
