@@ -27,6 +27,7 @@ from .draws import (
     request_of_draw,
     request_with_number,
 )
+from .failure_kinds import FailureKind
 from .failures import (
     ATTEMPTS,
     FATAL,
@@ -34,7 +35,6 @@ from .failures import (
     TOO_MUCH,
     UNAVAILABLE,
     Breaker,
-    FailureKind,
     LongLimitError,
     RefusedRowError,
     UnusableReplyError,

@@ -8,7 +8,6 @@ import math
 import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import Final
 
 from dspy import (
@@ -31,39 +30,8 @@ from dspy import (
 
 from ..errors import JuristError, ModelError
 from ..text.redaction import redact
+from .failure_kinds import FailureKind
 from .journal import Answer
-
-
-class FailureKind(StrEnum):
-    """The kinds of failures of a request, in words for users."""
-
-    SETTINGS = "request refused"
-    """The endpoint takes no such request; a setting may be the reason, or something in this row."""
-    LEARNT = "setting refused"
-    """The endpoint refused a setting, which no later request has."""
-    FILTERED = "content filter"
-    TOO_LONG = "context length"
-    RATE = "rate limit"
-    LONG_LIMIT = "rate limit of a day"
-    """Requests come too fast for longer than anybody waits."""
-    OVERLOAD = "overload"
-    SERVER = "server error"
-    NOT_READY = "not ready"
-    TIMEOUT = "time-out"
-    TRANSPORT = "no connection"
-    REPLY = "no usable reply"
-    THOUGHTS = "only thoughts"
-    """The reply holds what the model thought, and no answer."""
-    KEY = "key refused"
-    CREDIT = "no credit"
-    ACCESS = "access refused"
-    MODEL = "unknown model"
-    ADDRESS = "unknown address"
-    CONFIGURATION = "not configured"
-    UNSUPPORTED = "not supported"
-    """The client cannot send such a request to this provider."""
-    UNEXPECTED = "unexpected failure"
-
 
 ROW_REFUSED: Final = frozenset({FailureKind.FILTERED, FailureKind.TOO_LONG})
 """The endpoint refuses this row for what it is: the same request fails again, and says nothing about other rows."""

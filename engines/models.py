@@ -30,9 +30,9 @@ from .channel import CallContext, Channel, InnerEngine
 from .conversion import answer_of, as_ended, reply_text, without_key
 from .direct import Direct, wait_in_thread
 from .extras import body_fields, check_fields, check_headers, headers_of, pairs_of, secrets_in
+from .failure_kinds import FailureKind
 from .failures import (
     MAY_TEACH,
-    FailureKind,
     RefusedParameterError,
     UnusableReplyError,
     brief,

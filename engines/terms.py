@@ -17,7 +17,8 @@ from dspy.lm15 import Config, Message, Request, Response, ThinkingPart
 
 from .conversion import reply_text
 from .draws import typed_request
-from .failures import Failure, FailureKind
+from .failure_kinds import FailureKind
+from .failures import Failure
 from .identity_cache import IdentityCache
 from .prefixes import SharedPrefixes
 from .strict_schemas import schema_name, schema_of

@@ -19,7 +19,8 @@ from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob
 from ..optimizers.objective import row_of
 from ..programs.judge import Judge
-from ..programs.verdicts import FIRST_CASES, OnVerdict, Verdict, with_readable_adapter
+from ..programs.verdict_sources import FIRST_CASES, with_readable_adapter
+from ..programs.verdicts import OnVerdict, Verdict
 from .estimate import Ask, Estimate, Span
 from .measuring import count_redraws, make_ask, make_embedding_asks
 from .references import References, score_references_beside

@@ -211,10 +211,10 @@ def _training_messages(loaded: LoadedJudge, predictor: dspy.Predict, case: Case)
     fields = judge.as_reply(case.gold, case.inputs)
     reply = adapter.format_assistant_message_content(signature, fields).strip()
     try:
-        reading = judge.read(dspy.Prediction(**adapter.parse(signature, reply)), case.inputs)
+        verdict = judge.read(dspy.Prediction(**adapter.parse(signature, reply)), case.inputs)
     except AdapterParseError:
         return None
-    if reading.values != case.gold:
+    if verdict.values != case.gold:
         return None
     training = []
     for message in [*messages, {"role": "assistant", "content": reply}]:

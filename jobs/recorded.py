@@ -18,11 +18,12 @@ from ..gold.files import Row
 from ..gold.goldset import Gold
 from ..gold.mapping import RowMapping
 from ..keeping.logs import Log, LogReference
-from ..programs.answers.base import Inputs, Reading
+from ..programs.answers.base import Inputs
 from ..programs.judge import Judge
+from ..programs.verdicts import Verdict
 from .log_columns import LogColumns, cell_text, find_log_columns, match_text, read_log_rows, row_key
 from .log_judge import RECORDED_JUDGE
-from .log_readings import read_rows_of_case
+from .log_verdicts import read_rows_of_case
 
 _LISTED_WORDS = 4  # words of a log that an error lists
 
@@ -43,7 +44,7 @@ def read_logs_beside(names: Sequence[str], gold: Gold) -> tuple[Log, ...]:
 class _Joining:
     """The verdicts of a log on the cases of gold, and counts of cases and rows for the notes."""
 
-    readings: dict[str, Reading]  # case id -> the reading of its verdict
+    verdict_of_id: dict[str, Verdict]  # case id -> its verdict in the log
     unreadable: list[str]  # the verdicts that are no label of the gold
     contradicted: int = 0  # the number of cases whose verdicts in the log contradict each other
     repeated: int = 0  # the number of cases with several verdicts in the log
@@ -67,23 +68,23 @@ def read_log(log: LogReference, gold: Gold) -> Log:
             path=log.file,
             hint="give both files the same id column, or the same inputs, word for word",
         )
-    if joining.unreadable and not joining.readings and not joining.contradicted:
+    if joining.unreadable and not joining.verdict_of_id and not joining.contradicted:
         raise _no_label_error(log, gold, columns, joining.unreadable)
     notes = _joining_notes(joining, log, gold, cases, columns, len(rows))
     return Log(
         reference=log,
         judge=gold.judge,
-        readings=joining.readings,
-        sha256=_hash_readings(joining),
+        verdict_of_id=joining.verdict_of_id,
+        sha256=_hash_verdicts(joining),
         note="; ".join(notes),
     )
 
 
-def _hash_readings(joining: _Joining) -> str:
+def _hash_verdicts(joining: _Joining) -> str:
     """Return the SHA-256 of a log's verdicts: it identifies the verdicts that were compared."""
     verdicts = []
-    for case_id, reading in joining.readings.items():
-        verdicts.append((case_id, reading.values, reading.probabilities))
+    for case_id, verdict in joining.verdict_of_id.items():
+        verdicts.append((case_id, verdict.values, verdict.probabilities))
     return text_hash(repr(sorted(verdicts)))
 
 
@@ -109,7 +110,7 @@ def _join_rows(
 ) -> _Joining:
     """Match the rows of a log with cases, and read the verdict on each case from its rows."""
     rows_by_key = _index_rows(rows, columns.keys)
-    joining = _Joining(readings={}, unreadable=[])
+    joining = _Joining(verdict_of_id={}, unreadable=[])
     for case in cases:
         orders = _find_rows_of_case(case, gold, columns, rows_by_key)
         case_rows: list[Row] = []
@@ -119,20 +120,20 @@ def _join_rows(
         if any(len(order_rows) > 1 for order_rows in orders):
             joining.repeated += 1
 
-        verdicts: list[Reading | None] = []  # for each order the verdict of most rows, if there is one
+        verdicts_by_order: list[Verdict | None] = []  # for each order that of most rows, if there is one
         is_contradicted = False
         for order_rows in orders:
-            readings = read_rows_of_case(gold.judge, mapping, case, order_rows, columns)
-            verdict = _find_majority(readings)
-            verdicts.append(verdict)
-            if readings and verdict is None:
+            verdicts = read_rows_of_case(gold.judge, mapping, case, order_rows, columns)
+            majority = _find_majority(verdicts)
+            verdicts_by_order.append(majority)
+            if verdicts and majority is None:
                 is_contradicted = True
         if is_contradicted:
             joining.contradicted += 1
             continue
-        reading = _join_orders(gold.judge, verdicts)
-        if reading:
-            joining.readings[case.id] = reading
+        verdict = _join_orders(gold.judge, verdicts_by_order)
+        if verdict:
+            joining.verdict_of_id[case.id] = verdict
         elif case_rows:
             joining.unreadable.append(cell_text(case_rows[0].get(columns.verdicts[0])) or "nothing")
     return joining
@@ -178,17 +179,17 @@ def _has_sides(row: Row, inputs: Inputs, side_names: Sequence[str]) -> bool:
     return True
 
 
-def _find_majority(readings: Sequence[Reading]) -> Reading | None:
-    """Return the first reading whose values more than half of the readings have; ``None`` without one."""
-    counts = Counter(reading.values for reading in readings)
-    for reading in readings:
-        if 2 * counts[reading.values] > len(readings):
-            return reading
+def _find_majority(verdicts: Sequence[Verdict]) -> Verdict | None:
+    """Return the first verdict whose values more than half of the verdicts have; ``None`` without one."""
+    counts = Counter(verdict.values for verdict in verdicts)
+    for verdict in verdicts:
+        if 2 * counts[verdict.values] > len(verdicts):
+            return verdict
     return None
 
 
-def _join_orders(judge: Judge, verdicts: Sequence[Reading | None]) -> Reading | None:
-    """Return the reading of a case from the verdicts of its orders; ``None`` without a verdict.
+def _join_orders(judge: Judge, verdicts: Sequence[Verdict | None]) -> Verdict | None:
+    """Return the verdict on a case from the verdicts of its orders; ``None`` without a verdict.
 
     Args:
         judge: the judge of the gold.
@@ -225,9 +226,9 @@ def _joining_notes(
     if joining.repeated:
         repeated = plural(joining.repeated, "labelled row")
         notes.append(f"{repeated} stand in it more than once: most verdicts count")
-    missing = len(cases) - len(joining.readings) - len(joining.unreadable) - joining.contradicted
+    missing = len(cases) - len(joining.verdict_of_id) - len(joining.unreadable) - joining.contradicted
     if missing:
-        example = next(case for case in cases if case.id not in joining.readings)
+        example = next(case for case in cases if case.id not in joining.verdict_of_id)
         notes.append(f"{plural(missing, 'labelled row')} not in it, such as {example.source}")
     unmatched = row_count - joining.matched_rows
     if unmatched > 0:

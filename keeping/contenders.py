@@ -11,7 +11,7 @@ from ..engines.models import Model
 from ..evaluation.votes import Sampling
 from ..programs.own_answer import OwnAnswer
 from ..programs.state import PromptState
-from ..programs.verdicts import VerdictSource
+from ..programs.verdict_sources import VerdictSource
 
 if TYPE_CHECKING:
     from ..programs.word_rule import WordRule

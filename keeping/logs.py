@@ -12,7 +12,6 @@ from ..engines.ledger import Spend
 from ..engines.models import RECORDED, Model
 from ..errors import UsageError
 from ..evaluation.votes import Sampling
-from ..programs.answers.base import Reading
 from ..programs.deciding import check_sampling, verdict_of
 from ..programs.judge import Judge
 from ..programs.state import PromptState
@@ -64,14 +63,14 @@ class Log:
     Attributes:
         reference: the file and its column.
         judge: the judge of the gold, whose answers these are.
-        readings: the id of a case -> what the log says of it.
+        verdict_of_id: the id of a case -> the verdict in the log, one sample.
         sha256: of the verdicts that are used.
         note: how its rows were found, in one line.
     """
 
     reference: LogReference
     judge: Judge
-    readings: Mapping[str, Reading] = field(compare=False, repr=False)
+    verdict_of_id: Mapping[str, Verdict] = field(compare=False, repr=False)
     sha256: str
     note: str
     artifact: None = None
@@ -136,11 +135,11 @@ class Log:
         """Return the verdict of the log on each case, the same in every repeat."""
         verdicts: list[Verdict] = []
         for index, case in enumerate(cases):
-            reading = self.readings.get(case.id)
-            if reading is None:
+            sample = self.verdict_of_id.get(case.id)
+            if sample is None:
                 units = len(self.judge.answer.units(case.inputs))
-                reading = Reading(values=(None,) * units, problem="not in the log")
-            verdict = verdict_of(self.judge.answer, self.sampling, case, [reading], Spend())
+                sample = Verdict(values=(None,) * units, error="not in the log")
+            verdict = verdict_of(self.judge.answer, self.sampling, case, [sample], Spend())
             verdicts.append(verdict)
             if on_verdict is not None:
                 on_verdict(index, verdict)

@@ -21,7 +21,8 @@ from ..programs.judge import Judge
 from ..programs.own_answer import OwnAnswer
 from ..programs.settings import FOR_SEARCHES, AskSettings
 from ..programs.state import PromptState
-from ..programs.verdicts import FIRST_CASES, Verdict, with_readable_adapter
+from ..programs.verdict_sources import FIRST_CASES, with_readable_adapter
+from ..programs.verdicts import Verdict
 from ..text.templates import CHAT
 from .board import Board
 from .candidate import DEFAULT_SETTING, Candidate, Setting

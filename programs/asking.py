@@ -19,7 +19,8 @@ from ..cases import Case, Values
 from ..engines.adapters import predicted
 from ..engines.channel import CallContext, Channel
 from ..engines.draws import Draw, answers_cut_off, current_draw
-from ..engines.failures import FATAL, FailureKind, brief, jurist_error_in, kind_of, model_error
+from ..engines.failure_kinds import FailureKind
+from ..engines.failures import FATAL, brief, jurist_error_in, kind_of, model_error
 from ..engines.journal import WINDOW_FULL, Answer
 from ..engines.ledger import Spend
 from ..engines.once import SharedAnswer, SharedAnswers
@@ -29,7 +30,7 @@ from ..text.images import ImageError
 from ..text.redaction import redact
 from ..text.replies import ContradictionError
 from . import offline_writers as offline_writers
-from .answers.base import Inputs, Places, Reading
+from .answers.base import Inputs, Places
 from .deciding import check_sampling, revote, verdict_of, votes_of
 from .image_inputs import with_images
 from .judge import Judge
@@ -48,6 +49,7 @@ from .verdicts import (
     UNREADABLE,
     UNREADABLE_IMAGE,
     OnVerdict,
+    Status,
     Verdict,
 )
 
@@ -62,8 +64,8 @@ _BUGS = (
     ValueError,
 )
 """What a user's own program may raise; what models and limits raise is none of these."""
-_PENDING = Reading(values=())
-"""A sample whose answer comes with a later batch."""
+_PENDING = Verdict(values=())
+"""The verdict of a sample whose answer comes with a later batch."""
 _AHEAD = 2_000  # cases that are embedded before the first of them is asked about, at most
 _AGAIN = 4  # of so many calls, one more is kept back for units that have to be asked for again
 
@@ -186,14 +188,14 @@ class Asker:
             return self._decide_without_model(case)
         hidden_rows = {case.id}.union(self.hidden_rows.get(case.id, ()))
         own_answer = await self._own_answer_to(case, usage)
-        if isinstance(own_answer, Reading):
+        if isinstance(own_answer, Verdict):
             return verdict_of(self.judge.answer, self.settings.sampling, case, [own_answer], usage)
         units = len(self.judge.answer.units(case.inputs))
-        readings: list[Reading] = []
+        samples: list[Verdict] = []
         redraws = self.redraws
         gathered = Gathered()
         for number in range(self.first_draw, self.first_draw + self.settings.sampling.samples):
-            if readings and self._may_stop and self._may_end(readings, units, gathered):
+            if samples and self._may_stop and self._may_end(samples, units, gathered):
                 break
             draw = Draw(
                 sample=case.draw + number,
@@ -205,20 +207,20 @@ class Asker:
                 hidden_rows=hidden_rows,
                 own_answer=own_answer,
             )
-            reading = await self._draw_readable(case, draw, redraws, gathered)
-            redraws -= reading.redrawn
-            readings.append(reading)
-            if reading.ends_case and not self.settings.sampling.is_panel:
+            sample = await self._draw_readable(case, draw, redraws, gathered)
+            redraws -= sample.redrawn
+            samples.append(sample)
+            if sample.request_failed and not self.settings.sampling.is_panel:
                 break
         gathered.end()
-        _check_panel(readings)
+        _check_panel(samples)
         members: tuple[str, ...] = ()
         if self.settings.sampling.is_panel:
             members = getattr(getattr(self.lm, "engine", None), "members", ())
-        verdict = verdict_of(self.judge.answer, self.settings.sampling, case, readings, usage, members)
+        verdict = verdict_of(self.judge.answer, self.settings.sampling, case, samples, usage, members)
         return self._decide_by_words(case, verdict)
 
-    async def _own_answer_to(self, case: Case, usage: Spend) -> str | Reading:
+    async def _own_answer_to(self, case: Case, usage: Spend) -> str | Verdict:
         """Return the model's own answer to the task of a case, or why there is none; empty where none is asked for.
 
         Cases with the same task share it, and so do all samples of a case.
@@ -250,7 +252,7 @@ class Asker:
         except AdapterParseError as bad:
             usage.add(spend)
             error_kind, problem = _unreadable(bad)
-            return Reading(values=(), error_kind=error_kind, problem=f"its own answer: {problem}")
+            return Verdict(values=(), error_kind=error_kind, error=f"its own answer: {problem}")
         except LMError as bad:
             usage.add(spend)
             return self._failure(bad)
@@ -293,25 +295,25 @@ class Asker:
             return verdict
         return self.settings.words.decide(self.judge.answer, case, verdict)
 
-    async def _draw_readable(self, case: Case, draw: Draw, redraws: int, gathered: Gathered) -> Reading:
-        """Draw one sample, and once more where its reply cannot be read and the case may still be drawn again."""
-        reading = await self._draw_sample(case, draw, gathered)
-        if reading is None:
+    async def _draw_readable(self, case: Case, draw: Draw, redraws: int, gathered: Gathered) -> Verdict:
+        """Return the verdict of one sample, drawn once more where its reply cannot be read and redraws are left."""
+        sample = await self._draw_sample(case, draw, gathered)
+        if sample is None:
             return _PENDING
         redrawn = 0
         contradictions = 0
-        while reading.error_kind == UNREADABLE and redrawn < redraws:
+        while sample.error_kind == UNREADABLE and redrawn < redraws:
             again = await self._draw_sample(case, draw, gathered)
             if again is None:
                 return replace(_PENDING, redrawn=redrawn)
             redrawn += 1
-            if not reading.values:  # the reply said a field twice
-                contradictions += reading.duplicated
+            if not sample.values:  # the reply said a field twice
+                contradictions += sample.duplicated
             self._count_redraw(draw.spend)
-            reading = again
+            sample = again
         if not redrawn:
-            return reading
-        return replace(reading, redrawn=redrawn, duplicated=reading.duplicated + contradictions)
+            return sample
+        return replace(sample, redrawn=redrawn, duplicated=sample.duplicated + contradictions)
 
     def draw_unread_again(self, cases: Sequence[Case], verdicts: Sequence[Verdict]) -> list[Verdict]:
         """Return the verdicts of cases that were asked without redraws, those that cannot be read drawn again."""
@@ -338,40 +340,39 @@ class Asker:
             self._context.ledger.add(self.judge.role, counted)
             self._context.meter.count_unusable(self.judge.calls)
 
-    async def _draw_sample(self, case: Case, draw: Draw, gathered: Gathered) -> Reading | None:
-        """Return one sample, ``None`` if its answer comes with a later batch. The second of a draw is another draw."""
+    async def _draw_sample(self, case: Case, draw: Draw, gathered: Gathered) -> Verdict | None:
+        """Return the verdict of one sample, ``None`` if its answer comes with a later batch."""
+        # The second sample of a draw is another draw.
         answers: list[Answer] = []
         current_draw.set(replace(draw, answers=answers))
-        reading: Reading | None = None
-        reasked = False
+        sample: Verdict | None = None
         try:
             with gathered:
-                first = await self._read_reply(case)
-                missing = first.missing
-                if self.judge.answer.repeatable and 0 < len(missing) < len(first.values):
-                    reasked = True
-                    first = await self._complete(case, first)
-                reading = first
+                sample = await self._read_replies(case)
         except AdapterParseError as bad:
-            error_kind, problem = _unreadable(bad)
+            error_kind, error = _unreadable(bad)
             says_field_twice = isinstance(bad.__cause__, ContradictionError)
-            reading = Reading(
-                values=(), error_kind=error_kind, problem=problem, duplicated=int(says_field_twice)
-            )
+            sample = Verdict(values=(), error_kind=error_kind, error=error, duplicated=int(says_field_twice))
         except LMError as bad:
-            reading = self._failure(bad)
+            sample = self._failure(bad)
         except ImageError as fault:
-            reading = Reading(values=(), error_kind=UNREADABLE_IMAGE, problem=str(fault), ends_case=True)
-        if reading is None:
+            sample = Verdict(
+                values=(),
+                status="failed",
+                error_kind=UNREADABLE_IMAGE,
+                error=str(fault),
+                request_failed=True,
+            )
+        if sample is None:
             return None
-        error_kind = reading.error_kind
-        if reading.values and len(reading.missing) == len(reading.values):
+        error_kind = sample.error_kind
+        if sample.values and len(sample.missing) == len(sample.values):
             error_kind = UNREADABLE
         replies = tuple(sorted(answer.text for answer in answers))
-        return replace(reading, replies=replies, error_kind=error_kind, reasked=reasked)
+        return replace(sample, replies=replies, error_kind=error_kind)
 
-    def _failure(self, bad: LMError) -> Reading:
-        """Return the end of a case whose request failed; raise what ends the work."""
+    def _failure(self, bad: LMError) -> Verdict:
+        """Return the verdict of a sample whose request failed; raise what ends the work."""
         ours = jurist_error_in(bad)
         if ours is not None:
             raise ours from bad
@@ -382,11 +383,15 @@ class Asker:
                 raise model_error(bad) from bad
             fault = bad
         reason = REFUSED_ROW.get(kind, str(kind))
-        return Reading(
+        status: Status = "failed"
+        if kind in REFUSED_ROW:
+            status = "abstained"
+        return Verdict(
             values=(),
+            status=status,
             error_kind=str(kind),
-            problem=f"{reason}: {brief(bad)[:200]}",
-            ends_case=True,
+            error=f"{reason}: {brief(bad)[:200]}",
+            request_failed=True,
             fault=fault,
         )
 
@@ -400,20 +405,27 @@ class Asker:
             failure = verdict.error_kind
         self._context.breaker.note(failure, verdict.error)
 
-    async def _read_reply(self, case: Case) -> Reading:
-        """Ask once, in every presentation."""
+    async def _read_replies(self, case: Case) -> Verdict:
+        """Return the verdict of one sample; units that a reply leaves out are asked for once more, alone."""
+        sample = await self._read_presentations(case)
+        if self.judge.answer.repeatable and 0 < len(sample.missing) < len(sample.values):
+            sample = await self._complete(case, sample)
+        return sample
+
+    async def _read_presentations(self, case: Case) -> Verdict:
+        """Ask once, in every presentation, and return the verdict of these replies together."""
         judge = self.judge
-        readings: list[Reading] = []
+        verdicts: list[Verdict] = []
         gathered = Gathered()
         for inputs in judge.answer.asks(case.inputs):
             with gathered:
                 prediction = await self._call(with_images(self._prompt_values(inputs)))
-                reading = judge.read(prediction, inputs, _token_shares())
+                verdict = judge.read(prediction, inputs, _token_shares())
                 if self.questions:
-                    reading = read_answers(reading, dict(prediction.items()), self.questions)
-                readings.append(reading)
+                    verdict = read_answers(verdict, dict(prediction.items()), self.questions)
+                verdicts.append(verdict)
         gathered.end()
-        return judge.answer.join(readings)
+        return judge.answer.join(verdicts)
 
     def _prompt_values(self, inputs: Inputs, places: Places = None) -> dict[str, Any]:
         """Return the program's inputs, with the model's own answer below the task where it was asked for."""
@@ -422,16 +434,20 @@ class Asker:
             return values
         return self.settings.own_answer.add_to(values, current_draw.get().own_answer)
 
-    async def _complete(self, case: Case, reading: Reading) -> Reading:
-        """Ask once more for the units without a value, where others have one."""
+    async def _complete(self, case: Case, sample: Verdict) -> Verdict:
+        """Ask once more for the units without a value, where others have one; return the verdict with both replies."""
         # A reply that says nothing of any unit is unusable, and asking for everything again would be another draw.
-        judge, missing = self.judge, reading.missing
+        judge = self.judge
+        missing = sample.missing
+        first = replace(sample, reasked=1)
         try:
             prediction = await self._call(with_images(self._prompt_values(case.inputs, missing)))
         except AdapterParseError as bad:
-            _, problem = _unreadable(bad)
-            return replace(reading, problem=reading.problem or problem)
-        return reading.completed(judge.read(prediction, case.inputs, places=missing))
+            _, error = _unreadable(bad)
+            return replace(first, error=sample.error or error)
+        except LMError as bad:
+            return replace(self._failure(bad), reasked=1)
+        return first.completed(judge.read(prediction, case.inputs, places=missing))
 
     @property
     def _labels(self) -> tuple[str, ...]:
@@ -446,14 +462,14 @@ class Asker:
             return self.judge.answer.label_fields
         return ()
 
-    def _may_end(self, readings: Sequence[Reading], units: int, gathered: Gathered) -> bool:
+    def _may_end(self, samples: Sequence[Verdict], units: int, gathered: Gathered) -> bool:
         """Whether no outcome can change any more, or what is asked already may come to that."""
         sampling = self.settings.sampling
-        if gathered.pending and len(readings) >= sampling.fewest:
+        if gathered.pending and len(samples) >= sampling.fewest:
             return True
-        not_drawn = sampling.samples - len(readings)
+        not_drawn = sampling.samples - len(samples)
         is_decided = self.judge.answer.scale.is_decided
-        return all(is_decided(votes, not_drawn, sampling) for votes in votes_of(readings, units))
+        return all(is_decided(votes, not_drawn, sampling) for votes in votes_of(samples, units))
 
     async def _call(self, inputs: Mapping[str, object]) -> dspy.Prediction:
         """Return the reply of the program. Raises ``JudgeError`` where it is itself at fault."""
@@ -498,10 +514,10 @@ class Asker:
         return spend.calls > spend.failures + spend.retries or spend.replayed > 0
 
 
-def _check_panel(readings: Sequence[Reading]) -> None:
+def _check_panel(samples: Sequence[Verdict]) -> None:
     """End the work with a ``ModelError`` where no member of a panel can be used at all."""
-    faults = [reading.fault for reading in readings if isinstance(reading.fault, LMError)]
-    if faults and len(faults) == len(readings):
+    faults = [sample.fault for sample in samples if isinstance(sample.fault, LMError)]
+    if faults and len(faults) == len(samples):
         raise model_error(faults[0]) from faults[0]
 
 

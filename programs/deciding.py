@@ -1,4 +1,4 @@
-"""From the readings of a case's samples to its verdict: votes, probabilities, and what the sampling makes of them.
+"""From the verdicts of a case's samples to its own: votes, probabilities, and what the sampling makes of them.
 
 Nothing is asked here. The same rules decide what a model has just said, what it said before under another threshold,
 and what a log says.
@@ -14,9 +14,9 @@ from ..engines.ledger import Spend
 from ..errors import UsageError
 from ..evaluation.votes import Sampling, count_votes
 from ..text.numbered_answers import mean_answers
-from .answers.base import Answer, Reading
+from .answers.base import Answer
 from .judge import Judge
-from .verdicts import REFUSED_ROW, UNDECIDED, UNREADABLE, Status, Verdict
+from .verdicts import UNDECIDED, UNREADABLE, Verdict
 
 _NO_SHARES: Final[Mapping[Value, float]] = {}
 
@@ -46,93 +46,100 @@ def with_means(judge: Judge, sampling: Sampling) -> Sampling:
     return sampling
 
 
-def votes_of(readings: Sequence[Reading], units: int) -> tuple[dict[Value, int], ...]:
+def votes_of(samples: Sequence[Verdict], units: int) -> tuple[dict[Value, int], ...]:
     """Return value -> votes of each unit, over the samples that could be read."""
-    samples = _values_of_samples(readings)
-    return tuple(count_votes(samples, unit) for unit in range(units))
+    values_of_samples = _values_of_samples(samples)
+    votes: list[dict[Value, int]] = []
+    for unit in range(units):
+        votes.append(count_votes(values_of_samples, unit))
+    return tuple(votes)
 
 
 def verdict_of(
     answer: Answer,
     sampling: Sampling,
     case: Case,
-    readings: Sequence[Reading],
+    samples: Sequence[Verdict],
     usage: Spend,
     members: Sequence[str] = (),
 ) -> Verdict:
-    """Return the verdict on a case by the readings of its samples, in the order in which they were drawn.
+    """Return the verdict on a case by the verdicts of its samples, in the order in which they were drawn.
 
     ``members`` are the models of a panel, each of which gave one sample.
     """
-    verdict = _add_up(answer, sampling, case, readings, usage)
+    verdict = _add_up(answer, sampling, case, samples, usage)
     if sampling.is_panel:
-        verdict = replace(verdict, identical=False, members=_values_of_members(readings, members))
+        verdict = replace(verdict, identical=False, members=_values_of_members(samples, members))
         failure = None
         if not verdict.answered:
-            failure = _failure_of_panel(readings)
+            failure = _failure_of_panel(samples)
         if failure is not None:
             return _end_case(verdict, failure)
-    elif readings and readings[-1].ends_case:
-        return _end_case(verdict, readings[-1])
+    elif samples and samples[-1].request_failed:
+        return _end_case(verdict, samples[-1])
     return decide_verdict(answer, sampling, verdict)
 
 
-def _values_of_members(readings: Sequence[Reading], names: Sequence[str]) -> dict[str, Values | None]:
+def _values_of_members(samples: Sequence[Verdict], names: Sequence[str]) -> dict[str, Values | None]:
     """Return the values that each member of a panel gave; ``None`` of one without any value."""
     if not names:  # one model answers in the place of all
-        names = [str(number) for number in range(1, len(readings) + 1)]
+        names = [str(number) for number in range(1, len(samples) + 1)]
     members: dict[str, Values | None] = {}
-    for name, reading in zip(names, readings, strict=True):
-        has_value = len(reading.missing) < len(reading.values)
-        members[name] = reading.values if has_value else None
+    for name, sample in zip(names, samples, strict=True):
+        members[name] = None
+        if len(sample.missing) < len(sample.values):
+            members[name] = sample.values
     return members
 
 
-def _failure_of_panel(readings: Sequence[Reading]) -> Reading | None:
+def _failure_of_panel(samples: Sequence[Verdict]) -> Verdict | None:
     """Return the failed request for which a panel without an answer fails, or is refused; ``None`` if none failed."""
     # The machinery's failure counts before the refusal of a row: what failed may answer when it is asked again.
-    failures = [reading for reading in readings if reading.ends_case]
-    failures.sort(key=lambda reading: reading.error_kind in REFUSED_ROW)
-    return failures[0] if failures else None
+    refusal: Verdict | None = None
+    for sample in samples:
+        if sample.status == "failed":
+            return sample
+        if sample.request_failed and refusal is None:
+            refusal = sample
+    return refusal
 
 
 def _add_up(
-    answer: Answer, sampling: Sampling, case: Case, readings: Sequence[Reading], usage: Spend
+    answer: Answer, sampling: Sampling, case: Case, samples: Sequence[Verdict], usage: Spend
 ) -> Verdict:
     """Return the sums over the samples of a case as a verdict without values."""
     units = len(answer.units(case.inputs))
     nothing: Values = (None,) * units
     counts = Counter[str]()
     reasoning = error_kind = error = ""
-    inconsistent = redrawn = reasked = extra = duplicated = 0
-    for reading in readings:
-        counts.update(reading.counts)
-        reasoning = reasoning or reading.reasoning
-        error_kind = error_kind or reading.error_kind
-        error = error or reading.problem
-        inconsistent += reading.inconsistent
-        redrawn += reading.redrawn
-        reasked += reading.reasked
-        extra += reading.extra
-        duplicated += reading.duplicated
-    replies = [reading.replies for reading in readings]
-    answers_of_samples = [reading.answers for reading in readings if reading.answers]
+    measured = inconsistent = redrawn = reasked = extra = duplicated = 0
+    for sample in samples:
+        counts.update(sample.counts)
+        reasoning = reasoning or sample.reasoning
+        error_kind = error_kind or sample.error_kind
+        error = error or sample.error
+        measured += any(sample.probabilities)
+        inconsistent += sample.inconsistent
+        redrawn += sample.redrawn
+        reasked += sample.reasked
+        extra += sample.extra
+        duplicated += sample.duplicated
+    answers_of_samples = [sample.answers for sample in samples if sample.answers]
     return Verdict(
         id=case.id,
-        status="abstained",
         values=nothing,
-        votes=votes_of(readings, units),
-        probabilities=_probabilities(answer, readings, units),
-        measured=sum(any(reading.probabilities) for reading in readings),
+        votes=votes_of(samples, units),
+        probabilities=_mean_probabilities(answer, samples, units),
+        measured=measured,
         agreement=nothing,
-        samples=_values_of_samples(readings),
+        samples=_values_of_samples(samples),
         reasoning=reasoning,
         inconsistent=inconsistent,
         error_kind=error_kind,
         error=error,
-        drawn=len(readings),
-        saved=sampling.samples - len(readings),
-        identical=len(replies) > 1 and bool(replies[0]) and len(set(replies)) == 1,
+        drawn=len(samples),
+        saved=sampling.samples - len(samples),
+        identical=_are_identical(samples),
         redrawn=redrawn,
         reasked=reasked,
         extra=extra,
@@ -143,14 +150,20 @@ def _add_up(
     )
 
 
-def _end_case(verdict: Verdict, failure: Reading) -> Verdict:
+def _are_identical(samples: Sequence[Verdict]) -> bool:
+    """Return whether there are two samples or more, and the model returned the same texts for all of them."""
+    if len(samples) < 2 or not samples[0].replies:
+        return False
+    return all(sample.replies == samples[0].replies for sample in samples)
+
+
+def _end_case(verdict: Verdict, failure: Verdict) -> Verdict:
     """Return the verdict on a case whose last request failed: abstained, if the endpoint refuses the row itself."""
-    status: Status = "abstained" if failure.error_kind in REFUSED_ROW else "failed"
     return replace(
         verdict,
-        status=status,
+        status=failure.status,
         error_kind=failure.error_kind,
-        error=failure.problem,
+        error=failure.error,
         votes=(),
         probabilities=(),
         measured=0,
@@ -162,18 +175,18 @@ def _end_case(verdict: Verdict, failure: Reading) -> Verdict:
 def decide_verdict(answer: Answer, sampling: Sampling, verdict: Verdict) -> Verdict:
     """Return a verdict as its votes, or its probabilities, decide it under a sampling's threshold and weights."""
     scale = answer.scale
-    shares = verdict.probabilities if sampling.by_probability else ()
+    uses_shares = sampling.by_probability and bool(verdict.probabilities)
     values: list[Value | None] = []
     agreement: list[float | None] = []
     for unit, votes in enumerate(verdict.votes):
-        probabilities = shares[unit] if shares else _NO_SHARES
+        probabilities = _NO_SHARES
+        if uses_shares:
+            probabilities = verdict.probabilities[unit]
         value = scale.combine(probabilities or votes, sampling.of_answers(sum(votes.values())))
         values.append(value)
         agreement.append(scale.agreement(votes, value))
-    status: Status = "verdict"
     error_kind = error = ""
     if None in values:
-        status = "abstained"
         error_kind = verdict.error_kind or UNREADABLE
         for value, votes in zip(values, verdict.votes, strict=True):
             if value is None and votes:
@@ -183,7 +196,7 @@ def decide_verdict(answer: Answer, sampling: Sampling, verdict: Verdict) -> Verd
         verdict,
         values=tuple(values),
         agreement=tuple(agreement),
-        status=status,
+        status="verdict",
         error_kind=error_kind,
         error=error,
     )
@@ -201,12 +214,13 @@ def revote(answer: Answer, sampling: Sampling, verdict: Verdict) -> Verdict:
     return decide_verdict(answer, sampling, replace(verdict, usage=Spend()))
 
 
-def _values_of_samples(readings: Sequence[Reading]) -> tuple[Values, ...]:
-    return tuple(reading.values for reading in readings if reading.values)
+def _values_of_samples(samples: Sequence[Verdict]) -> tuple[Values, ...]:
+    """Return the values of each sample that could be read."""
+    return tuple(sample.values for sample in samples if sample.values)
 
 
-def _probabilities(
-    answer: Answer, readings: Sequence[Reading], units: int
+def _mean_probabilities(
+    answer: Answer, samples: Sequence[Verdict], units: int
 ) -> tuple[Mapping[Value, float], ...]:
     """Return label -> probability of each unit, to six digits: the mean over samples that have a label for it."""
     if not answer.scale.has_probabilities:
@@ -214,23 +228,25 @@ def _probabilities(
     means: list[Mapping[Value, float]] = []
     for unit in range(units):
         if answer.scale_of(unit).has_probabilities:
-            means.append(_mean_shares(readings, unit))
+            means.append(_mean_shares(samples, unit))
         else:
             means.append(_NO_SHARES)
     return tuple(means)
 
 
-def _mean_shares(readings: Sequence[Reading], unit: int) -> Mapping[Value, float]:
+def _mean_shares(samples: Sequence[Verdict], unit: int) -> Mapping[Value, float]:
     """Return label -> mean probability of a unit over the samples that have a label for it."""
     sums = Counter[Value]()
     labelled = 0
-    for reading in readings:
-        if not reading.values or reading.values[unit] is None:
+    for sample in samples:
+        if not sample.values or sample.values[unit] is None:
             continue
         labelled += 1
-        shares = reading.probabilities[unit] if reading.probabilities else _NO_SHARES
+        shares = _NO_SHARES
+        if sample.probabilities:
+            shares = sample.probabilities[unit]
         # A sample whose tokens do not tell the probabilities counts as its vote.
-        sums.update(shares or {reading.values[unit]: 1.0})
+        sums.update(shares or {sample.values[unit]: 1.0})
     return {label: round(total / labelled, 6) for label, total in sums.items()}
 
 

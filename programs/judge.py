@@ -28,9 +28,10 @@ from ..text.escaping import defuse
 from ..text.templates import CHAT, PLAIN, Template
 from ..text.turns import EXACT_TYPES, Text
 from ..text.wording import plain_spelling
-from .answers.base import Answer, Inputs, Places, Reading, Tokens
+from .answers.base import Answer, Inputs, Places, Tokens
 from .answers.labels import ClosedLabel, Positive
 from .options import JudgeOption, check_options, option_values, with_option_values
+from .verdicts import Verdict
 
 if TYPE_CHECKING:
     import dspy
@@ -424,15 +425,15 @@ class Judge:
         inputs: Inputs,
         tokens: Tokens | None = None,
         places: Places = None,
-    ) -> Reading:
-        """Return the reading of a prediction: values, ``None`` for each unusable unit, and the reason."""
+    ) -> Verdict:
+        """Return the verdict of a prediction, one sample: values, ``None`` for each unusable unit, and the reason."""
         # ``tokens`` is output field -> label -> probability, for each label that the field gives, where that is known.
         reply = dict(prediction.items())
         defused_inputs = defuse(dict(inputs))
-        reading = self.answer.read(reply, defused_inputs, places)
+        verdict = self.answer.read(reply, defused_inputs, places)
         if not tokens:
-            return reading
-        return replace(reading, probabilities=self.answer.shares(reply, tokens, defused_inputs))
+            return verdict
+        return replace(verdict, probabilities=self.answer.shares(reply, tokens, defused_inputs))
 
     def as_reply(self, values: Values, inputs: Inputs) -> dict[str, object]:
         """Return output field -> what a reply says in it that gives these values to a row."""

@@ -6,7 +6,7 @@ judge's own answer, before it. How a value follows from the answers is no busine
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
@@ -14,7 +14,7 @@ import dspy
 from pydantic.fields import FieldInfo
 
 from ..text.numbered_answers import ANSWER_KINDS, YES_NO, read_numbered_answers
-from .answers.base import Reading
+from .verdicts import Verdict
 
 FIELD: Final = "question_answers"
 """The output field that holds all answers."""
@@ -91,10 +91,10 @@ def kinds_of(questions: Questions) -> tuple[str, ...]:
     return tuple(question.kind for question in questions)
 
 
-def read_answers(reading: Reading, reply: Mapping[str, object], questions: Questions) -> Reading:
-    """Return the reading of a reply with its answers to the questions; without a value if it answers none of them."""
+def read_answers(verdict: Verdict, reply: Mapping[str, object], questions: Questions) -> Verdict:
+    """Return the verdict of a reply with its answers to the questions; without a value if it answers none of them."""
     answers = read_numbered_answers(str(reply.get(FIELD) or ""), kinds_of(questions))
     if any(answer is not None for answer in answers):
-        return reading.with_answers(answers)
-    nothing: Sequence[None] = (None,) * len(reading.values)
-    return Reading(values=tuple(nothing), problem=f"none of {len(questions)} questions is answered")
+        return replace(verdict, answers=tuple(answers))
+    nothing: Sequence[None] = (None,) * len(verdict.values)
+    return Verdict(values=tuple(nothing), error=f"none of {len(questions)} questions is answered")

@@ -1,4 +1,4 @@
-"""Verdicts: what asking a judge about one case gives, and how often it is asked.
+"""Verdicts: what asking a judge about one case gives.
 
 A verdict is three-valued: *verdict* (every unit has a value), *abstained* (the model answered, and the answer is
 unusable for some unit; or the endpoint refuses this row for what it is), or *failed* (the machinery failed: network,
@@ -7,18 +7,15 @@ overload, time-outs). What has no value has a reason, by which rows are counted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from html import escape
-from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias, TypeVar
+from typing import Final, Literal, TypeAlias
 
-from ..cases import Case, Label, Value, Values
-from ..engines.failures import FailureKind
+from ..cases import Label, Value, Values
+from ..engines.failure_kinds import FailureKind
 from ..engines.ledger import Spend
-from ..errors import ModelError, plural
-
-if TYPE_CHECKING:
-    from .judge import Judge
+from ..errors import plural
 
 Status = Literal["verdict", "abstained", "failed"]
 FILTERED: Final = str(FailureKind.FILTERED)
@@ -41,11 +38,14 @@ PEOPLE = "people"
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Verdict:
-    """A judge's answer to one case.
+    """A judge's answer to one case, by the votes of its samples; or the answer of one sample.
+
+    That of one sample is made where a reply is read. It has no id, votes, agreement or usage yet: those belong to the
+    case, whose verdict :func:`~jurist.programs.deciding.verdict_of` makes of the verdicts of its samples.
 
     Attributes:
-        id: the case's id.
-        status: ``verdict``, ``abstained`` or ``failed``.
+        id: the case's id; empty for the verdict of one sample.
+        status: ``verdict``, ``abstained`` or ``failed``. A verdict without a value for some unit is abstained.
         values: one value per unit; ``None`` where there is no usable answer.
         votes: value -> votes, per unit.
         probabilities: label -> probability, per unit: the mean over the samples. A sample without probabilities of its
@@ -71,11 +71,14 @@ class Verdict:
         answers: the mean answer of the samples to each question that the prompt asks besides; else empty.
         by: of a cascade, which of its judges answered or failed, or ``people`` where none was sure; else empty.
         usage: the calls and tokens this case took.
+        request_failed: of one sample, whether its request failed or was refused, so that no other one is drawn.
+        replies: of one sample, the texts that the model returned, sorted, as a program may ask in any order.
+        fault: of a member of a panel, why its model cannot be used at all.
     """
 
-    id: str
-    status: Status
     values: Values
+    id: str = ""
+    status: Status = "verdict"
     votes: tuple[Mapping[Value, int], ...] = ()
     probabilities: tuple[Mapping[Value, float], ...] = ()
     measured: int = 0
@@ -97,6 +100,13 @@ class Verdict:
     answers: tuple[float | None, ...] = ()
     by: str = ""
     usage: Spend = field(default_factory=Spend, compare=False)
+    request_failed: bool = False
+    replies: tuple[str, ...] = ()
+    fault: Exception | None = None
+
+    def __post_init__(self) -> None:
+        if self.status == "verdict" and (not self.values or None in self.values):
+            object.__setattr__(self, "status", "abstained")
 
     def __repr__(self) -> str:
         """Say what was decided and how many votes were cast, or why nothing was."""
@@ -129,6 +139,31 @@ class Verdict:
         return self.values[0] if len(self.values) == 1 else None
 
     @property
+    def missing(self) -> tuple[int, ...]:
+        """The places of the units without a value, from 0."""
+        places: list[int] = []
+        for place, value in enumerate(self.values):
+            if value is None:
+                places.append(place)
+        return tuple(places)
+
+    def completed(self, second: Verdict) -> Verdict:
+        """Return the verdict of a sample with the values that ``second``, asked for the missing units, gives them."""
+        values: list[Value | None] = []
+        for first_value, second_value in zip(self.values, second.values, strict=True):
+            if first_value is None:
+                values.append(second_value)
+            else:
+                values.append(first_value)
+        return replace(
+            self,
+            values=tuple(values),
+            status="verdict",
+            extra=self.extra + second.extra,
+            duplicated=self.duplicated + second.duplicated,
+        )
+
+    @property
     def refused(self) -> bool:
         """Whether the endpoint refuses this row for what it is: its content, or its length."""
         return self.error_kind in REFUSED_ROW
@@ -146,64 +181,3 @@ class Verdict:
 
 OnVerdict: TypeAlias = Callable[[int, Verdict], None]
 """Takes the place of a case among the cases, and its verdict."""
-
-
-class VerdictSource(Protocol):
-    """Whatever gives a verdict on each case: a judge with a model, a cascade of judges, a log of verdicts."""
-
-    @property
-    def name(self) -> str:
-        """Its name in tables and files."""
-
-    @property
-    def judge(self) -> Judge:
-        """The judge whose answers its verdicts are."""
-
-    def verdicts(
-        self, cases: Sequence[Case], *, repeat: int = 0, on_verdict: OnVerdict | None = None
-    ) -> list[Verdict]:
-        """Return a verdict on each case, in their order.
-
-        Args:
-            cases: what is judged.
-            repeat: which repeat of an experiment it is, from 0; each draws other samples.
-            on_verdict: called with each verdict as it comes, in any order.
-
-        Raises:
-            ModelError: the model cannot be used at all. BudgetExhausted: a limit was reached.
-        """
-
-
-FIRST_CASES = 8
-"""The first cases, by whose replies a job sees whether it can read the model's replies."""
-_Asked = TypeVar("_Asked")
-
-
-def with_readable_adapter(
-    candidates: Iterable[_Asked], ask: Callable[[_Asked], Sequence[Verdict]]
-) -> tuple[_Asked, str]:
-    """Return the first of two candidates of which most replies can be read, and why it is the second one, in words.
-
-    Args:
-        candidates: the same judge with chat prompts, then with JSON prompts.
-        ask: returns the verdicts of a candidate on the first few cases.
-
-    Raises:
-        ModelError: most replies to either cannot be read.
-    """
-    unread: list[list[Verdict]] = []
-    for candidate in candidates:
-        verdicts = ask(candidate)
-        unread.append([verdict for verdict in verdicts if verdict.unread])
-        if 2 * len(unread[-1]) > len(verdicts):
-            continue
-        if len(unread) == 1:
-            return candidate, ""
-        why = f"{len(unread[0])} of the first {len(verdicts)} replies to chat prompts cannot be read"
-        return candidate, f"{why}: asked with --adapter json from now on"
-    chat, as_json = map(len, unread)
-    raise ModelError(
-        f"of the first {len(verdicts)} replies {chat} to chat prompts and {as_json} to JSON prompts cannot be read: "
-        f"{unread[-1][0].error}",
-        hint="try a larger --model; --adapter chat goes on all the same",
-    )

@@ -24,7 +24,7 @@ from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob, Start, paying
 from ..programs.asking import Asker
 from ..programs.together import run_to_end, work_through
-from ..programs.verdicts import FIRST_CASES
+from ..programs.verdict_sources import FIRST_CASES
 from .feeding import Feed, seldom_collected
 from .lines import OF_RUN, JsonObject, RowKey, line_of_case, read_line, written_verdict
 from .outputs import (

@@ -8,12 +8,13 @@ value for the whole case, written into the prompt as it is, asked once, and read
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeAlias
 
 from ...cases import Label, Value, Values
 from ...errors import JudgeError, UsageError
 from ...evaluation.scale import SHOWN, MetricLike, Scale, resolve
+from ..verdicts import Verdict
 
 Inputs: TypeAlias = Mapping[str, Any]
 """A row's inputs, as the prompt shows them."""
@@ -27,59 +28,6 @@ Shares: TypeAlias = Mapping[Value, float]
 """Label -> probability."""
 Tokens: TypeAlias = Mapping[str, Sequence[Shares]]
 """Output field -> what its tokens say of each label in it, in its order (:mod:`jurist.engines.draws`)."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reading:
-    """The answer that one sample gives to a case, or why it gives none."""
-
-    # one value per judged unit, ``None`` where the reply gives none that can be used; empty if it cannot be read
-    values: Values
-    reasoning: str = ""  # what the reply gives as its reasons, or nothing
-    inconsistent: bool = False  # whether its parts contradict each other, whatever was made of it
-    problem: str = ""  # why something in it cannot be used, in one line; empty if it is not worth saying
-    error_kind: str = ""  # why it has no value at all, in a few words by which rows are counted
-    ends_case: bool = False  # whether its request failed, so that no further sample is drawn
-    extra: int = 0  # answers for what was not asked: a number that no sentence has, a text that is none
-    duplicated: int = 0  # units that were given two different labels, and so have none
-    probabilities: tuple[Shares, ...] = ()  # of each unit, where the reply's tokens say it; else empty
-    # what its kind of answer counts besides, by name; added up over samples and rows
-    counts: Mapping[str, int] = field(default_factory=dict)
-    replies: tuple[
-        str, ...
-    ] = ()  # the texts that the model returned, sorted, as a program may ask in any order
-    redrawn: int = 0  # how often it was drawn once more, as a reply could not be read
-    reasked: bool = False  # whether the units without a value were asked for once more, alone
-    fault: Exception | None = None  # of a member of a panel: why its model cannot be used at all
-    answers: tuple[float | None, ...] = ()  # to the questions that the prompt asks besides, if it asks any
-
-    @property
-    def missing(self) -> tuple[int, ...]:
-        """The places of the units without a value, from 0."""
-        places: list[int] = []
-        for place, value in enumerate(self.values):
-            if value is None:
-                places.append(place)
-        return tuple(places)
-
-    def with_answers(self, answers: Sequence[float | None]) -> "Reading":
-        """Return this reading with the answers to the questions that the prompt asks besides."""
-        return replace(self, answers=tuple(answers))
-
-    def completed(self, second: "Reading") -> "Reading":
-        """Return this reading with the values that ``second``, asked for the missing units only, gives them."""
-        values: list[Value | None] = []
-        for first_value, second_value in zip(self.values, second.values, strict=True):
-            if first_value is None:
-                values.append(second_value)
-            else:
-                values.append(first_value)
-        return replace(
-            self,
-            values=tuple(values),
-            extra=self.extra + second.extra,
-            duplicated=self.duplicated + second.duplicated,
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,13 +104,13 @@ class Answer(ABC):
         """Return the values of the signature's input fields."""
         return dict(inputs)
 
-    def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Reading:
-        """Return the values in a reply, one for each unit, ``None`` for a unit that was not asked for."""
+    def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Verdict:
+        """Return the verdict of a reply: one value for each unit, ``None`` for a unit that was not asked for."""
         try:
             value = self.scale.of_json(reply.get(self.field))
         except ValueError as error:
-            return Reading(values=(None,), problem=str(error)[:SHOWN])
-        return Reading(values=(value,), reasoning=reasoning_of(reply))
+            return Verdict(values=(None,), error=str(error)[:SHOWN])
+        return Verdict(values=(value,), reasoning=reasoning_of(reply))
 
     def other_words(self, renamed: Mapping[str, Label]) -> Mapping[str, object]:
         """Return the words that a reply may hold in place of a value: word -> the field's value.
@@ -182,9 +130,9 @@ class Answer(ABC):
         """Return the probabilities of each unit, by what the tokens of each field say; empty where they say nothing."""
         return ()
 
-    def join(self, readings: Sequence[Reading]) -> Reading:
-        """Return one reading of those of all presentations."""
-        return readings[0]
+    def join(self, verdicts: Sequence[Verdict]) -> Verdict:
+        """Return the verdict of one sample by those of all its presentations."""
+        return verdicts[0]
 
     def example(self, values: Values, inputs: Inputs) -> object:
         """Return the value of :attr:`field` that says ``values``: :meth:`read` gives them back."""

@@ -11,7 +11,8 @@ from ...cases import Value, Values
 from ...errors import JudgeError
 from ...evaluation.criteria import CriteriaScale, Rated
 from ...evaluation.scale import SHOWN, Scale
-from .base import Answer, Constant, Inputs, Places, Reading, Reply, Shares, Tokens, reasoning_of
+from ..verdicts import Verdict
+from .base import Answer, Constant, Inputs, Places, Reply, Shares, Tokens, reasoning_of
 
 FIELD: Final = "criteria"
 """The field of a row, read from columns, that holds all of its labels."""
@@ -60,18 +61,16 @@ class Criteria(Answer):
     def units(self, inputs: Inputs) -> tuple[str, ...]:
         return tuple(f"{name}: {inputs[self.unit]}" for name in self.answers)
 
-    def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Reading:
+    def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Verdict:
         """Return the value of each criterion; one that the reply leaves out is a missing value."""
         values: list[Rated | None] = []
         problems: list[str] = []
         for name, answer in self.answers.items():
-            reading = answer.read(reply, inputs)
-            values.append(_rated(name, reading.values[0]))
-            if reading.problem:
-                problems.append(f"{name}: {reading.problem}")
-        return Reading(
-            values=tuple(values), reasoning=reasoning_of(reply), problem="; ".join(problems)[:SHOWN]
-        )
+            verdict = answer.read(reply, inputs)
+            values.append(_rated(name, verdict.values[0]))
+            if verdict.error:
+                problems.append(f"{name}: {verdict.error}")
+        return Verdict(values=tuple(values), reasoning=reasoning_of(reply), error="; ".join(problems)[:SHOWN])
 
     @property
     def label_fields(self) -> tuple[str, ...]:

@@ -14,7 +14,8 @@ from ...evaluation.closed_labels import FIRST, OF_POSITIVE, SECOND, TIE, ClosedL
 from ...evaluation.scale import MetricLike
 from ...text.escaping import one_line
 from ...text.turns import as_text
-from .base import Answer, Constant, Inputs, Places, Reading, Reply, Shares, Tokens, reasoning_of
+from ..verdicts import Verdict
+from .base import Answer, Constant, Inputs, Places, Reply, Shares, Tokens, reasoning_of
 from .portable import member
 
 Positive: TypeAlias = Label | Collection[Label]
@@ -95,9 +96,9 @@ class OneLabel(ClosedLabel):
             object.__setattr__(self, "labels", tuple(self.values))
         super().__post_init__()
 
-    def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Reading:
+    def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Verdict:
         """Return the label whose value was answered."""
-        return Reading(values=(self._label_of(reply.get(self.field)),), reasoning=reasoning_of(reply))
+        return Verdict(values=(self._label_of(reply.get(self.field)),), reasoning=reasoning_of(reply))
 
     def _label_of(self, answered: object) -> Label | None:
         """Return the label whose value was answered; 1 is no True."""
@@ -166,25 +167,25 @@ class Verified(OneLabel):
                 hint="name two of the labels",
             )
 
-    def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Reading:
+    def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Verdict:
         """Return the label if it agrees with the parts, else what the policy makes of the two."""
         # A reply whose parts cannot be read says nothing that can be checked: it gives no label.
         label = super().read(reply, inputs).values[0]
         items = reply.get(self.parts)
         if label is None or not isinstance(items, list | tuple):
-            return Reading(values=(None,))
+            return Verdict(values=(None,))
         all_verified = bool(items)
         for item in items:
             verified = member(item, "verified")
             if not isinstance(verified, bool):
-                return Reading(values=(None,))
+                return Verdict(values=(None,))
             all_verified = all_verified and verified
         implied = self.holds if all_verified else self.fails
         inconsistent = label != implied
         if inconsistent and self.policy != "label":
             label = None
-        return Reading(
-            values=(label,), reasoning="\n".join(map(_part_line, items)), inconsistent=inconsistent
+        return Verdict(
+            values=(label,), reasoning="\n".join(map(_part_line, items)), inconsistent=int(inconsistent)
         )
 
     def parser_rule(self) -> dict[str, object]:
@@ -276,25 +277,26 @@ class Preference(OneLabel):
     def asks(self, inputs: Inputs) -> tuple[Inputs, ...]:
         return inputs, {**inputs, self.first: inputs[self.second], self.second: inputs[self.first]}
 
-    def join(self, readings: Sequence[Reading]) -> Reading:
+    def join(self, verdicts: Sequence[Verdict]) -> Verdict:
         """Return the preference in both orders; a tie, or nothing usable, if they contradict each other."""
-        first_reading, second_reading = readings
-        first_choice, exchanged_choice = first_reading.values[0], second_reading.values[0]
+        first, exchanged = verdicts
+        first_choice, exchanged_choice = first.values[0], exchanged.values[0]
         second_choice = None if exchanged_choice is None else _OTHER[exchanged_choice]
         usable = first_choice is not None and second_choice is not None
         contradictory = usable and first_choice != second_choice
         value = first_choice if usable else None
-        problem = first_reading.problem or second_reading.problem
+        error = first.error or exchanged.error
         if contradictory:
             value = self.scale.undecided
-            if value is None and not problem:
-                problem = "the replies in the two orders contradict each other"
+            if value is None and not error:
+                error = "the replies in the two orders contradict each other"
         places = Counter((first_choice, exchanged_choice))
         return replace(
-            first_reading,
+            first,
             values=(value,),
-            inconsistent=contradictory,
-            problem=problem,
+            status="verdict",
+            inconsistent=int(contradictory),
+            error=error,
             counts={
                 "first_place": places[FIRST],
                 "places": places[FIRST] + places[SECOND],

@@ -6,7 +6,8 @@ from typing import ClassVar, Final
 
 from ...cases import Values
 from ...text.escaping import one_line
-from .base import Answer, Inputs, Places, Reading, Reply, Shares, Tokens, reasoning_of
+from ..verdicts import Verdict
+from .base import Answer, Inputs, Places, Reply, Shares, Tokens, reasoning_of
 from .echo import defuse_tags, put_in_tags, read_echo
 from .labels import ClosedLabel
 from .listed import distinct_lines, read_list
@@ -41,7 +42,7 @@ class PerSentence(ClosedLabel):
             return range(len(inputs[self.unit]))
         return places
 
-    def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Reading:
+    def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Verdict:
         """Return the labels of the texts that were asked for; none for a text that was given two."""
         items = _sequence_of(reply.get(self.field))
         all_numbers = range(1, len(inputs[self.unit]) + 1)
@@ -67,10 +68,10 @@ class PerSentence(ClosedLabel):
             labelled_items = by_number(items, asked_numbers, all_numbers, self.labels)
         except ValueError as error:
             problem = str(error)
-        return Reading(
+        return Verdict(
             values=tuple(member(labelled_items.get(number), "label") for number in all_numbers),
             reasoning=reasoning_of(reply) or "\n".join(evidence_lines),
-            problem=problem,
+            error=problem,
             extra=extra,
             duplicated=duplicated,
         )
@@ -135,14 +136,14 @@ class Tagged(PerSentence):
     def show(self, texts: Sequence[str], places: Sequence[int]) -> str:
         return put_in_tags(texts, places, self.labels)
 
-    def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Reading:
+    def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Verdict:
         """Return the labels of the texts that were asked for, matched by text and order."""
         asked_places = self.asked_places(inputs, places)
         echo = read_echo(reply.get(self.field), self.labels, inputs[self.unit], asked_places)
-        return Reading(
+        return Verdict(
             values=echo.labels,
             reasoning="" if echo.problem else reasoning_of(reply),
-            problem=echo.problem,
+            error=echo.problem,
             extra=echo.extra,
             duplicated=echo.duplicated,
         )
@@ -197,17 +198,17 @@ class Listed(PerSentence):
     def show(self, texts: Sequence[str], places: Sequence[int]) -> str:
         return "\n".join(distinct_lines(texts))
 
-    def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Reading:
+    def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Verdict:
         """Return each text's label; without a list there is none, after an unusable string only the named."""
         texts, items = inputs[self.unit], reply.get(self.field)
         if not isinstance(items, list | tuple):
-            return Reading(values=(None,) * len(texts), problem=f"{self.field} is no list")
+            return Verdict(values=(None,) * len(texts), error=f"{self.field} is no list")
         unlisted_label, listed_label = self.labels
         labels, unknown_strings = read_list(items, texts, unlisted_label, listed_label)
         problem = ""
         if unknown_strings:
             problem = _describe_unknown(unknown_strings, len(items))
-        return Reading(values=labels, reasoning=reasoning_of(reply), problem=problem)
+        return Verdict(values=labels, reasoning=reasoning_of(reply), error=problem)
 
     def example(self, values: Values, inputs: Inputs) -> list[str]:
         """Return the lines of the found texts."""

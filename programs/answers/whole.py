@@ -16,7 +16,8 @@ from ...evaluation.scores import Scores
 from ...evaluation.sets import LabelSets, ObjectSets
 from ...text.wording import normalised
 from ..plain_json import jsonable
-from .base import Answer, Inputs, Places, Reading, Reply
+from ..verdicts import Verdict
+from .base import Answer, Inputs, Places, Reply
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,11 +136,11 @@ class Checked(Answer):
     def scale(self) -> CheckedItems:
         return CheckedItems(self.checks, self.items)
 
-    def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Reading:
+    def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Verdict:
         """Return the items with their checks; nothing if there is no item."""
         items, checks = reply.get(self.field), reply.get("checks")
         if not isinstance(items, list | tuple) or not items:
-            return Reading(values=(None,), problem="no item was written")
+            return Verdict(values=(None,), error="no item was written")
         if not isinstance(checks, list | tuple) or len(checks) != len(items):
             raise JudgeError(
                 f"the program gave {len(items)} items and checks={str(checks)[:80]}",
@@ -157,7 +158,7 @@ class Checked(Answer):
             counts.update(
                 verdict for verdict in written_item.verdicts if verdict in ("uncertain", "unusable")
             )
-        return Reading(values=(tuple(written_items),), counts=dict(sorted(counts.items())))
+        return Verdict(values=(tuple(written_items),), counts=dict(sorted(counts.items())))
 
     def row_parts(self, values: Values) -> dict[str, object]:
         return {"passed": sum(item.passed for item in items_of(values[0]))}

@@ -20,11 +20,12 @@ from ...signatures.faithqa import Category, CoreElements, ExtractConstraints, Fa
 from ...text.terms import terms
 from ...text.turns import Text
 from ...text.wording import normalised
-from ..answers.base import Inputs, Places, Reading, Reply, reasoning_of
+from ..answers.base import Inputs, Places, Reply, reasoning_of
 from ..answers.whole import ObjectSet
 from ..judge import Row
 from ..state import Demo
 from ..stepwise import Plan, Stepwise
+from ..verdicts import Verdict
 from .scoring import MISSING, PRIORITY, constraints_of, line_of, missing_of, parts_of, weighted_score
 
 MARKS: Final[tuple[Mark, ...]] = get_args(Mark)
@@ -179,13 +180,13 @@ class ConstraintSet(ObjectSet):
         """The list and its reader."""
         return {**super().parser_rule(), "reader": "constraints"}
 
-    def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Reading:
+    def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Verdict:
         """Return the anchored constraints, or the missing parts; nothing without a list of either."""
         items, rejected = parts_of(reply, str(inputs[self.unit]))
         if items is None:
-            return Reading(values=(None,), problem="no list of constraints")
+            return Verdict(values=(None,), error="no list of constraints")
         value = self.scale.of_json([vars(item) for item in items])
-        return Reading(values=(value,), reasoning=reasoning_of(reply), counts={"unanchored": rejected})
+        return Verdict(values=(value,), reasoning=reasoning_of(reply), counts={"unanchored": rejected})
 
     def row_parts(self, values: Values) -> dict[str, object]:
         """Return the constraints, and what is missing."""

@@ -24,11 +24,11 @@ from jurist.keeping.artifacts import Store
 from jurist.keeping.card_parts import ModelCard
 from jurist.keeping.loaders import load_judge
 from jurist.keeping.loading import LoadedJudge, reached_as, resolve_sampling
-from jurist.programs.answers.base import Reading
 from jurist.programs.catalogue import find
 from jurist.programs.deciding import verdict_of
 from jurist.programs.fect import FECT
 from jurist.programs.judge import Judge
+from jurist.programs.verdicts import Verdict
 
 
 @cache
@@ -276,9 +276,9 @@ def test_the_file_of_settings_reaches_members_and_changes_no_answer() -> None:
 def test_probabilities_are_the_mean_over_those_that_answered() -> None:
     case = FECT.case(ROW)
     readings = [
-        Reading(values=("factual",), probabilities=({"factual": 0.9, "non_factual": 0.1},)),
-        Reading(values=(), error_kind="unreadable reply"),
-        Reading(values=("non_factual",), probabilities=({"factual": 0.2, "non_factual": 0.8},)),
+        Verdict(values=("factual",), probabilities=({"factual": 0.9, "non_factual": 0.1},)),
+        Verdict(values=(), error_kind="unreadable reply"),
+        Verdict(values=("non_factual",), probabilities=({"factual": 0.2, "non_factual": 0.8},)),
     ]
     for threshold, label in ((0.4, "non_factual"), (0.5, "factual")):
         sampling = Sampling(samples=3, threshold=threshold, is_panel=True)

@@ -13,15 +13,15 @@ from jurist.evaluation.checked_items import Check, CheckedItem, CheckedItems, Ch
 from jurist.evaluation.rows import Row
 from jurist.evaluation.units import encode
 from jurist.evaluation.votes import Sampling
-from jurist.programs.answers.base import Reading
 from jurist.programs.answers.whole import Checked
+from jurist.programs.verdicts import Verdict
 
 ONE = Checked(field="written", unit="document", checks=("true", "short"))
 TWO = Checked(field="written", unit="document", checks=("true", "short"), items=2)
 WORDS = st.sampled_from(["yes", "no", "uncertain", "unusable"])
 
 
-def read(answer: Checked, *items: tuple[object, object, object]) -> Reading:
+def read(answer: Checked, *items: tuple[object, object, object]) -> Verdict:
     """Read a reply with (item, true, short) for each item."""
     contents = []
     checks = []
@@ -82,7 +82,7 @@ def test_a_program_that_gives_other_checks_is_refused(reply: dict[str, object], 
 @pytest.mark.parametrize("items", [None, [], "text", {"a": 1}])
 def test_no_item_is_no_usable_answer(items: object) -> None:
     reading = ONE.read({"written": items, "checks": []}, {})
-    assert (reading.values, reading.problem) == ((None,), "no item was written")
+    assert (reading.values, reading.error) == ((None,), "no item was written")
 
 
 def test_of_several_samples_the_first_that_passes_counts_and_ends_them() -> None:

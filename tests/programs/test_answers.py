@@ -14,7 +14,7 @@ from jurist import Judge
 from jurist.cases import Case
 from jurist.errors import GoldError, JudgeError, UsageError
 from jurist.evaluation.votes import Sampling
-from jurist.programs.answers.base import Answer, Reading
+from jurist.programs.answers.base import Answer
 from jurist.programs.answers.criteria import Criteria
 from jurist.programs.answers.infer import CRITERION_KINDS, PLAIN_KINDS, answer_for
 from jurist.programs.answers.labels import OneLabel, Preference
@@ -22,6 +22,7 @@ from jurist.programs.answers.sentences import PerSentence
 from jurist.programs.answers.whole import LabelSet, ObjectSet, Score
 from jurist.programs.deciding import check_sampling
 from jurist.programs.definition import read_definition, write_definition
+from jurist.programs.verdicts import Verdict
 
 
 class Claim(pydantic.BaseModel):
@@ -341,8 +342,8 @@ def test_labels_of_numbered_units_of_ones_own() -> None:
     st.lists(st.sampled_from(["x", "y", None]), min_size=8, max_size=8),
 )
 def test_a_second_answer_fills_in_and_no_more(first: list[str | None], second: list[str | None]) -> None:
-    one = Reading(values=tuple(first), extra=1, reasoning="r")
-    both = one.completed(Reading(values=tuple(second[: len(first)]), extra=2, duplicated=1))
+    one = Verdict(values=tuple(first), extra=1, reasoning="r")
+    both = one.completed(Verdict(values=tuple(second[: len(first)]), extra=2, duplicated=1))
     assert (both.extra, both.duplicated, both.reasoning) == (3, 1, "r")
     for before, again, after in zip(first, second, both.values, strict=False):
         assert after == (again if before is None else before)

@@ -11,7 +11,8 @@ from loopback import field_of
 from small import Done, cli, read_jsonl, write_jsonl
 
 from jurist.engines.channel import CallContext
-from jurist.engines.failures import UNAVAILABLE, Breaker, FailureKind
+from jurist.engines.failure_kinds import FailureKind
+from jurist.engines.failures import UNAVAILABLE, Breaker
 from jurist.engines.journal import Journal
 from jurist.engines.ledger import Ledger
 from jurist.engines.meter import Meter

@@ -6,8 +6,8 @@ from ..cases import Case, Value, Values
 from ..errors import GoldError
 from ..gold.files import Row
 from ..gold.mapping import RowMapping
-from ..programs.answers.base import Reading
 from ..programs.judge import Judge
+from ..programs.verdicts import Verdict
 from ..runs.lines import unit_values
 from ..text.replies import fields_of, match_value
 from .log_columns import VERDICT_COLUMNS, LogColumns, cell_text, parse_number
@@ -15,46 +15,46 @@ from .log_columns import VERDICT_COLUMNS, LogColumns, cell_text, parse_number
 
 def read_rows_of_case(
     judge: Judge, mapping: RowMapping, case: Case, rows: Sequence[Row], columns: LogColumns
-) -> list[Reading]:
-    """Return the readings of some rows of a log for a case, without rows that hold no answer of the judge."""
-    readings: list[Reading] = []
+) -> list[Verdict]:
+    """Return the verdicts of some rows of a log for a case, without rows that hold no answer of the judge."""
+    verdicts: list[Verdict] = []
     for row in rows:
-        reading = _read_row(judge, mapping, case, row, columns)
-        if reading:
-            readings.append(reading)
-    return readings
+        verdict = _read_row(judge, mapping, case, row, columns)
+        if verdict:
+            verdicts.append(verdict)
+    return verdicts
 
 
-def _read_row(judge: Judge, mapping: RowMapping, case: Case, row: Row, columns: LogColumns) -> Reading | None:
-    """Return the reading of a log's row for a case; ``None`` if the row holds no answer of the judge."""
+def _read_row(judge: Judge, mapping: RowMapping, case: Case, row: Row, columns: LogColumns) -> Verdict | None:
+    """Return the verdict of a log's row for a case; ``None`` if the row holds no answer of the judge."""
     if columns.has_units:
-        return Reading(values=unit_values(judge, row))
+        return Verdict(values=unit_values(judge, row))
     if judge.answer.criteria:
         answers = {name: row.get(name) for name in columns.verdicts}
         values = _read_values(judge, mapping, case, answers)
         if all(value is None for value in values):
             return None
-        return Reading(values=values)
+        return Verdict(values=values)
     return _read_cell(judge, mapping, case, row.get(columns.verdicts[0]))
 
 
-def _read_cell(judge: Judge, mapping: RowMapping, case: Case, cell: object) -> Reading | None:
-    """Return the reading of one cell: of labels, of probabilities or of a model's reply; ``None`` without an answer."""
+def _read_cell(judge: Judge, mapping: RowMapping, case: Case, cell: object) -> Verdict | None:
+    """Return the verdict of one cell: of labels, of probabilities or of a model's reply; ``None`` without an answer."""
     if isinstance(cell, Mapping):
         return _read_shares(judge, cell)
     text = cell_text(cell)
     if isinstance(cell, str | int | float) and not text:
         return None
     if not isinstance(cell, bool):
-        reading = _read_probability(judge, parse_number(text))
-        if reading:
-            return reading
+        verdict = _read_probability(judge, parse_number(text))
+        if verdict:
+            return verdict
     values = _read_values(judge, mapping, case, {judge.answer.field: cell})
     if isinstance(cell, str) and not _are_complete(values):
         values = _read_reply(judge, mapping, case, cell)
     if not _are_complete(values):
         return None
-    return Reading(values=values)
+    return Verdict(values=values)
 
 
 def _are_complete(values: Values) -> bool:
@@ -62,8 +62,8 @@ def _are_complete(values: Values) -> bool:
     return bool(values) and None not in values
 
 
-def _read_probability(judge: Judge, probability: float | None) -> Reading | None:
-    """Return the reading of a probability of the positive label, of two; ``None`` for other judges and numbers."""
+def _read_probability(judge: Judge, probability: float | None) -> Verdict | None:
+    """Return the verdict of a probability of the positive label, of two; ``None`` for other judges and numbers."""
     scale = judge.answer.scale
     if probability is None or not scale.has_probabilities or not 0 < probability < 1:
         return None
@@ -73,11 +73,11 @@ def _read_probability(judge: Judge, probability: float | None) -> Reading | None
     negative, positive = labels
     likelier = positive if probability >= 0.5 else negative
     shares = {positive: probability, negative: 1 - probability}
-    return Reading(values=(likelier,), probabilities=(shares,))
+    return Verdict(values=(likelier,), probabilities=(shares,))
 
 
-def _read_shares(judge: Judge, logged_shares: Mapping[str, object]) -> Reading | None:
-    """Return the reading of a probability for each label; ``None`` if one is missing or out of range."""
+def _read_shares(judge: Judge, logged_shares: Mapping[str, object]) -> Verdict | None:
+    """Return the verdict of a probability for each label; ``None`` if one is missing or out of range."""
     scale = judge.answer.scale
     share_of_text: dict[str, object] = {}
     for label, share in logged_shares.items():
@@ -91,7 +91,7 @@ def _read_shares(judge: Judge, logged_shares: Mapping[str, object]) -> Reading |
     if not shares:
         return None
     likeliest = max(shares, key=shares.__getitem__)
-    return Reading(values=(likeliest,), probabilities=(shares,))
+    return Verdict(values=(likeliest,), probabilities=(shares,))
 
 
 def _read_reply(judge: Judge, mapping: RowMapping, case: Case, reply: str) -> Values:
