@@ -66,7 +66,7 @@ def read(items: Any, sentences: list[str] = TEXT) -> Any:
 def test_a_string_names_sentences(items: list[str], places: str) -> None:
     answer = read(items)
     assert answer.values == tuple(H if str(place) in places else F for place in range(len(TEXT)))
-    assert answer.problem == ""
+    assert answer.error == ""
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_list_markers_and_empty_strings(sentences: list[str], items: list[str], 
 def test_an_unusable_string_leaves_the_rest_open(item: Any) -> None:
     answer = read(["Yes.", item])
     assert answer.values == (None, None, H, None, None)
-    assert answer.problem.startswith("1 of 2 returned strings name no sentence of the response: ")
+    assert answer.error.startswith("1 of 2 returned strings name no sentence of the response: ")
 
 
 @pytest.mark.parametrize("value", [None, "Yes.", {"a": 1}, 3])
@@ -122,8 +122,8 @@ def test_a_reply_never_raises_and_is_never_guessed(sentences: list[str], items: 
     answer = read(items, sentences)
     assert len(answer.values) == len(sentences)
     assert set(answer.values) <= {H, F, None}
-    assert not (answer.problem and F in answer.values)
-    assert not (None in answer.values and not answer.problem)
+    assert not (answer.error and F in answer.values)
+    assert not (None in answer.values and not answer.error)
 
 
 @given(words)
