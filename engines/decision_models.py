@@ -23,7 +23,8 @@ from .decision_questions import Decided, Distribution, Question, State, decide, 
 from .direct import Direct, wait_in_thread
 from .draws import LABEL_PROBABILITIES, TypedRequest, typed_request
 from .extras import body_fields, headers_of, secrets_in
-from .failures import FailureKind, RefusedRowError, brief, kind_of, timed_out
+from .failure_kinds import FailureKind
+from .failures import RefusedRowError, brief, kind_of, timed_out
 from .prices import input_cost, stated_cost
 
 OPENAI_DECISIONS: Final = "decisions"
