@@ -369,7 +369,7 @@ def move_command(options: MoveOptions) -> Result:
 
 
 def _step_after_move(moved: Moved, options: MoveOptions) -> str:
-    """Return what comes after a move."""
+    """Return the command that comes after a move."""
     store_words = store_option(options)
     if moved.verdict.holds:
         return f"next: jurist run {moved.artifact.ref} --input new.csv --output judged.jsonl{store_words}"

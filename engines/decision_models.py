@@ -19,7 +19,15 @@ from dspy.lm15 import data as data_part
 from ..arguments.groups import Endpoint
 from ..errors import ModelError, UsageError
 from .conversion import without_key
-from .decision_questions import Decided, Distribution, Question, State, decide, questions_of, state_of
+from .decision_questions import (
+    Decided,
+    Distribution,
+    Question,
+    State,
+    read_decisions,
+    state_of,
+    typed_questions,
+)
 from .direct import Direct, wait_in_thread
 from .draws import LABEL_PROBABILITIES, TypedRequest, typed_request
 from .extras import body_fields, headers_of, secrets_in
@@ -85,22 +93,22 @@ class DecisionModel:
 
     def check(self, request: Request) -> None:
         """Refuse a request that no decision model can answer, before it is counted."""
-        questions_of(_typed_request_in_hand(self.name))
+        typed_questions(_typed_request_of_context(self.name))
 
     def complete(self, request: Request) -> tuple[Response, float | None]:
         """Send a request; return the response and its cost in US dollars, ``None`` if not known."""
-        typed = _typed_request_in_hand(self.name)
+        typed = _typed_request_of_context(self.name)
         response = wait_in_thread(self._answer(typed))
         return response, self._cost(response)
 
     async def acomplete(self, request: Request) -> tuple[Response, float | None]:
         """Complete a request inside a running event loop."""
-        response = await self._answer(_typed_request_in_hand(self.name))
+        response = await self._answer(_typed_request_of_context(self.name))
         return response, self._cost(response)
 
     async def _answer(self, typed: TypedRequest) -> Response:
         """Return the response to a typed request: its values as text, and the probabilities of its labels."""
-        questions = questions_of(typed)
+        questions = typed_questions(typed)
         if len(questions) > _MOST_QUESTIONS:
             raise RefusedRowError(
                 FailureKind.TOO_LONG,
@@ -113,7 +121,7 @@ class DecisionModel:
                 else:
                     distributions, usage, name = await self._ask_system_one(state_of(typed), questions)
         try:
-            decided = decide(typed, distributions)
+            decided = read_decisions(typed, distributions)
         except (KeyError, ValueError) as error:
             raise LMProviderError(f"unusable probabilities: {error}", model=self.name) from error
         response = self._response(typed, decided, usage, name)
@@ -122,7 +130,7 @@ class DecisionModel:
         return response
 
     def _response(self, typed: TypedRequest, decided: Decided, usage: Usage, name: str) -> Response:
-        """Return what was decided in the form in which the adapter of the request reads replies."""
+        """Return the decisions in the form in which the adapter of the request reads replies."""
         text = typed.adapter.format_assistant_message_content(typed.signature, dict(decided.values))
         return Response(
             id=None,
@@ -197,7 +205,7 @@ class DecisionModel:
         return input_cost(self.name, response.usage.input_tokens or 0)
 
 
-def _typed_request_in_hand(name: str) -> TypedRequest:
+def _typed_request_of_context(name: str) -> TypedRequest:
     """Return the typed request of this context; an error where a prompt alone is sent."""
     typed = typed_request.get()
     if typed is None:
@@ -277,19 +285,19 @@ def read_decision(reply: Mapping[str, Any], questions: tuple[Question, ...]) -> 
             raise ValueError(f"{question.name} is answered by {answer['type']!r}")
         shares: dict[str, float] = {}
         if question.kind == "predicate":
-            probability = _probability(answer["probability"])
+            probability = _checked_probability(answer["probability"])
             shares = {"true": probability, "false": 1.0 - probability}
         elif question.kind == "choice":
             for entry in answer["probabilities"]:
-                shares[str(entry["value"])] = _probability(entry["probability"])
+                shares[str(entry["value"])] = _checked_probability(entry["probability"])
         else:
             for place, entry in enumerate(answer["probabilities"]):
-                shares[str(place)] = _probability(entry["probability"])
+                shares[str(place)] = _checked_probability(entry["probability"])
         distributions[question.name] = shares
     return distributions
 
 
-def _probability(value: object) -> float:
+def _checked_probability(value: object) -> float:
     """Return a probability; ``ValueError`` where it is none."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise ValueError(f"{value!r} is no probability")

@@ -64,7 +64,7 @@ class Decided:
 
 
 def state_of(request: TypedRequest) -> State:
-    """Return what the questions of a request are about: the text of its inputs."""
+    """Return the subject of the questions of a request: the text of its inputs."""
     texts: dict[str, str] = {}
     for name, info in request.signature.input_fields.items():
         if name not in request.inputs:
@@ -78,7 +78,7 @@ def state_of(request: TypedRequest) -> State:
     return texts
 
 
-def questions_of(request: TypedRequest) -> tuple[Question, ...]:
+def typed_questions(request: TypedRequest) -> tuple[Question, ...]:
     """Return all questions of a request; a ``ModelError`` names a field that no decision model can answer."""
     if request.demos:
         raise ModelError(
@@ -97,7 +97,7 @@ def questions_of(request: TypedRequest) -> tuple[Question, ...]:
     return tuple(questions)
 
 
-def decide(request: TypedRequest, distributions: Mapping[str, Distribution]) -> Decided:
+def read_decisions(request: TypedRequest, distributions: Mapping[str, Distribution]) -> Decided:
     """Return the values of a request's output fields by question -> probabilities."""
     values: dict[str, object] = {}
     probabilities: dict[str, Sequence[Mapping[str, float]]] = {}
@@ -107,7 +107,7 @@ def decide(request: TypedRequest, distributions: Mapping[str, Distribution]) -> 
             answers.append(distributions[question.name])
         values[field.name] = _value(field, request, answers)
         if field.name in closed_fields(request.signature) and field.shape.kind != "labels":
-            probabilities[field.name] = [_label_probabilities(field, answer) for answer in answers]
+            probabilities[field.name] = [_choice_probabilities(field, answer) for answer in answers]
     return Decided(values=values, probabilities=probabilities)
 
 
@@ -315,11 +315,11 @@ def _expected_score(field: Field, answer: Distribution) -> float:
 
 def _likeliest(field: Field, answer: Distribution) -> str:
     """Return the label with the highest probability, the first among equals."""
-    probabilities = _label_probabilities(field, answer)
+    probabilities = _choice_probabilities(field, answer)
     return max(probabilities, key=lambda label: probabilities[label])
 
 
-def _label_probabilities(field: Field, answer: Distribution) -> dict[str, float]:
+def _choice_probabilities(field: Field, answer: Distribution) -> dict[str, float]:
     """Return label -> probability of one answer, to six digits."""
     labels = field.shape.labels
     yes = affirmative_of(labels)

@@ -440,7 +440,7 @@ def take_look(plan: LabelPlan, look: LabelLook, judge: Judge, labels: Labels, ga
 
 
 def _verdict_within(weighed: Weighed, margin: float | None) -> LabelVerdict:
-    """Return what labels show: with a margin, also that a version is worse by no more than that."""
+    """Return the verdict that labels show: with a margin, also that a version is worse by no more than that."""
     lowest = weighed.gain.low
     if margin is None or lowest is None or weighed.verdict == "better":
         return weighed.verdict

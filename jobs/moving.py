@@ -374,7 +374,7 @@ def _name_way(plan: MovePlan, other_plan: MovePlan) -> str:
 
 
 def _old_dev_value(artifact: Artifact) -> float | None:
-    """Return what the version scored on dev with the old model; ``None`` where its history does not say."""
+    """Return the score of the version on dev with the old model; ``None`` where its history does not say."""
     for record in artifact.candidates:
         if record.candidate == artifact.about.optimizer.candidate:
             return record.dev.value

@@ -227,7 +227,7 @@ def margin_of(artifact: Artifact) -> float:
 
 
 def load_rival(reference: str, artifact: Artifact, store: Store, gold: Gold) -> LoadedJudge | Log:
-    """Return what a version is held against: the version that it was moved from, with its model, or a log of that.
+    """Return the rival of a version: the version that it was moved from, with its model, or a log of that.
 
     Raises:
         UsageError: it is another version.

@@ -119,7 +119,7 @@ class Job:
 
     @property
     def proposer_note(self) -> str:
-        """What a proposer has to know of the judge's model; empty where a prompt is an ordinary one."""
+        """A note for proposers on the judge's model; empty where a prompt is an ordinary one."""
         return FOR_DECISION_MODELS if self.decides else ""
 
     @property

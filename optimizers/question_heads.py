@@ -49,13 +49,13 @@ class FittedHead:
         """Return the weights as data, with figures of seven digits."""
         return {
             "kinds": list(kinds_of(questions)),
-            "centers": _seven_digits(self.centers),
-            "scales": _seven_digits(self.scales),
-            "weights": [_seven_digits(row) for row in self.weights],
+            "centers": _round_numbers(self.centers),
+            "scales": _round_numbers(self.scales),
+            "weights": [_round_numbers(row) for row in self.weights],
         }
 
 
-def _seven_digits(numbers: Floats) -> list[float]:
+def _round_numbers(numbers: Floats) -> list[float]:
     return [float(f"{number:.7g}") for number in numbers]
 
 
@@ -137,7 +137,7 @@ class QuestionFits:
             return False
         if not self._outputs:
             return True
-        counts = Counter(_label_of(self.cases[place]) for place in places)
+        counts = Counter(_gold_label(self.cases[place]) for place in places)
         return len(counts) == len(self._outputs) and counts.most_common(2)[-1][1] >= LEAST_A_SIDE // 2
 
     def _outside(self, fold: int | None) -> list[int]:
@@ -151,7 +151,7 @@ class QuestionFits:
     def head(self, fold: int | None) -> FittedHead:
         """Return the head that was fitted outside a fold; on all cases for ``None``."""
         places = self._outside(fold)
-        gold = [_label_of(self.cases[place]) for place in places]
+        gold = [_gold_label(self.cases[place]) for place in places]
         return fit_head(self._judge, self._matrix[places], gold)
 
     def rule(self, fold: int | None, *, with_words: bool = False) -> WordRule:
@@ -164,7 +164,7 @@ class QuestionFits:
         if with_words:
             words = self._fits.criteria[0].fits[fold].regression
             intercepts = np.array(words["intercepts"]) + np.array(regression["intercepts"])
-            regression = {**words, "intercepts": _seven_digits(intercepts)}
+            regression = {**words, "intercepts": _round_numbers(intercepts)}
         part = head.part(self._questions)
         return WordRule(
             criteria=(
@@ -235,7 +235,7 @@ def labels_of_cases(fits: WordFits) -> list[Value]:
     """Return the labels that occur in gold, in the order of the scores; nothing where a number is learned."""
     if fits.job.judge.answer.scale.learned == "number":
         return []
-    return sorted({_label_of(case) for case in fits.cases}, key=str)
+    return sorted({_gold_label(case) for case in fits.cases}, key=str)
 
 
 def regression_without_words(judge: Judge, labels: Sequence[Value], intercepts: Floats) -> Regression:
@@ -247,7 +247,7 @@ def regression_without_words(judge: Judge, labels: Sequence[Value], intercepts: 
         "outputs": [scale.to_json(label) for label in labels],
         "judged": list(answer.unit_fields),
         "evidence": [name for name in judge.input_fields if name not in answer.unit_fields],
-        "intercepts": _seven_digits(intercepts),
+        "intercepts": _round_numbers(intercepts),
         "grams": [],
         "overlap": {"centers": [], "scales": [], "weights": []},
     }
@@ -272,7 +272,7 @@ def _spread(scores: Floats) -> float:
     return float((scores - scores.mean(axis=1, keepdims=True)).std())
 
 
-def _label_of(case: Case) -> Value:
+def _gold_label(case: Case) -> Value:
     """Return the label of a case with one unit."""
     assert case.gold is not None
     label = case.gold[0]

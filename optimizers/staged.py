@@ -283,7 +283,7 @@ class Staged(Raced):
         parent = board.candidates[prompt.parent or board.basic.id]
         best = best_of(track, list(board.candidates.values()))
         text_gain = standings[text.id].gain(standings[parent.id])
-        gain = value_of(track, rows) + text_gain - value_of(track, best)
+        gain = standing_value(track, rows) + text_gain - standing_value(track, best)
         doubt = math.hypot(
             standings[text.id].doubt(standings[parent.id]), standings[rows.id].doubt(standings[best.id])
         )
@@ -379,7 +379,7 @@ class Staged(Raced):
         if self.added_lengths(arm, track):
             best = best_of(track, list(board.candidates.values()))
             text = track.standings()[track.text.id].mean
-            lead = value_of(track, best) - text
+            lead = standing_value(track, best) - text
             if track.shows_other_rows(best):  # what other shown rows give, these may give too
                 spread = _ROWS_SPREAD
                 usual_gain = track.standings()[best.id].mean - text
@@ -456,10 +456,10 @@ def best_of(track: Track, candidates: Sequence[Candidate]) -> Candidate:
     """Return the candidate with the highest mean, less what the tokens of its rows must bring."""
     standings = track.standings()
     scored = [candidate for candidate in candidates if candidate.id in standings]
-    return max(scored, key=lambda candidate: round(value_of(track, candidate), 9))
+    return max(scored, key=lambda candidate: round(standing_value(track, candidate), 9))
 
 
-def value_of(track: Track, candidate: Candidate) -> float:
+def standing_value(track: Track, candidate: Candidate) -> float:
     """Return the mean of a candidate, less what the tokens of its rows must bring."""
     return track.standings()[candidate.id].mean - track.board.toll(candidate)
 
@@ -506,7 +506,7 @@ def gain_of_knowing(track: Track, candidate: Candidate, spread: float) -> float:
     best = best_of(track, family)
     rival = best_of(track, others)
     standings = track.standings()
-    difference = value_of(track, best) - value_of(track, rival)
+    difference = standing_value(track, best) - standing_value(track, rival)
     variance = standings[best.id].doubt(standings[rival.id]) ** 2
     usual_variance = (spread * track.board.best_value) ** 2
     share = usual_variance / (usual_variance + variance)  # a difference on few cases is mostly luck

@@ -45,7 +45,7 @@ class Wordings:
 def wordings_of(signature: type[dspy.Signature]) -> list[str]:
     """Return other wordings of a signature's question: each of a few questions with each kind of descriptions."""
     wordings: list[str] = []
-    labels = _labels_of(signature)
+    labels = _labels_in(signature)
     basic_question, described = split_wording(signature.instructions, labels)
     for question in _questions(signature, basic_question):
         for descriptions in (described, *_descriptions(signature, labels)):
@@ -55,7 +55,7 @@ def wordings_of(signature: type[dspy.Signature]) -> list[str]:
     return wordings
 
 
-def _labels_of(signature: type[dspy.Signature]) -> tuple[str, ...]:
+def _labels_in(signature: type[dspy.Signature]) -> tuple[str, ...]:
     """Return the labels of the only field of a signature that gives labels; none of several fields."""
     fields = closed_fields(signature)
     if len(fields) != 1:

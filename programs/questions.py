@@ -87,7 +87,7 @@ def _field(questions: Questions) -> FieldInfo:
 
 @lru_cache(maxsize=64)
 def kinds_of(questions: Questions) -> tuple[str, ...]:
-    """Return what each question is answered with."""
+    """Return the kind of answer of each question."""
     return tuple(question.kind for question in questions)
 
 

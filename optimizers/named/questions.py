@@ -154,7 +154,7 @@ class QuestionsOptimizer(Writing, Optimizer):
 
 
 def _judged_words(verdict: Verdict, *, has_error: bool) -> str:
-    """Return what the judge said of a row, in words for a proposer."""
+    """Return the judge's verdict on a row, in words for a proposer."""
     said = ", ".join(str(value) for value in verdict.values if value is not None) or "nothing usable"
     return f"{said} ({'wrong' if has_error else 'right'})"
 
