@@ -83,6 +83,7 @@ ELSEWHERE = {
         "models": "models",
         "no_words": "words",
         "no_questions": "questions",
+        "own_answer": "own_answer",  # True is what no option says: it may be asked
     },
     **{"labels": "RowMapping.labels", "columns": "RowMapping.columns", "trust": "load.trust"},
     **{"metric": "Judge.with_metric", "strictness": "load.strictness", "timeout": "Model.timeout"},

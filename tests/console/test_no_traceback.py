@@ -36,7 +36,7 @@ LINES: list[tuple[str, int, str]] = [
     ),
     ("run fect:basic --input rows.jsonl --output loop", 2, "loop"),
     ("evaluate ends.py --gold rows.jsonl", 1, "ends.py: the file ends the program when it is imported"),
-    ("evaluate image.py --gold rows.jsonl", 1, "judge look: its field 'picture' is of type Image"),
+    ("evaluate image.py --gold rows.jsonl", 1, "field 'picture': the field is missing"),
     ("evaluate images.py --gold rows.jsonl", 1, "judge look: its field 'picture' is of type Image"),
 ]
 
