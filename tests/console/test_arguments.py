@@ -83,7 +83,8 @@ ELSEWHERE = {
         "models": "models",
         "no_words": "words",
         "no_questions": "questions",
-        "own_answer": "own_answer",  # True is what no option says: it may be asked
+        "own_answer": "own_answer",  # in Python True, where no option is given
+        "no_own_answer": "own_answer",
     },
     **{"labels": "RowMapping.labels", "columns": "RowMapping.columns", "trust": "load.trust"},
     **{"metric": "Judge.with_metric", "strictness": "load.strictness", "timeout": "Model.timeout"},
