@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from ..engines.database import Database
 from ..gold.writing import json_line
@@ -20,6 +22,10 @@ UPDATE verdicts SET new = 0 WHERE new;
 """
 
 
+_VERDICTS_TOGETHER: Final = 256
+"""The verdicts that are committed together. After a kill those that were not are made again from the journal."""
+
+
 class RunState(Database):
     """The database of a run: verdicts by case, and the rows of the input."""
 
@@ -29,6 +35,26 @@ class RunState(Database):
         # not set has no verdict of this start.
         self._marks = bytearray(2**20)
         self._has_earlier = self.has_earlier
+        self._uncommitted = 0  # verdicts of the open transaction
+
+    def close(self) -> None:
+        """Commit what was kept, and close the connection."""
+        self.commit()
+        super().close()
+
+    def commit(self) -> None:
+        """Commit the verdicts that were kept since the last time."""
+        with self.used():
+            if self._data.in_transaction:
+                self.all("COMMIT")
+            self._uncommitted = 0
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Make one transaction of the block's statements, after a commit of what was kept before."""
+        self.commit()
+        with super().together():
+            yield
 
     def load(self, lines: Iterable[tuple[RowKey, JsonObject]]) -> None:
         """Add the verdicts of an earlier output; a case that already has a verdict keeps it."""
@@ -66,7 +92,13 @@ class RunState(Database):
         """Keep the written verdict on a case, of this start."""
         self._marks[hash(case_id) % len(self._marks)] = True
         columns = _columns_of(case_id, written)
-        self.all("INSERT OR REPLACE INTO verdicts VALUES (?, ?, ?, ?, 1)", *columns)
+        with self.used():
+            if not self._data.in_transaction:
+                self.all("BEGIN IMMEDIATE")
+            self.all("INSERT OR REPLACE INTO verdicts VALUES (?, ?, ?, ?, 1)", *columns)
+            self._uncommitted += 1
+            if self._uncommitted >= _VERDICTS_TOGETHER:
+                self.commit()
 
     def count_waiting(self) -> tuple[int, int]:
         """Return two numbers of different cases of the input: never asked about, and failed."""
