@@ -1,8 +1,8 @@
-"""Heads over questions: a regression on the answers of a prompt, and on its own vote, gives the value.
+"""Heads: regressions that make the value of a case of a prompt's answers to its questions, and of its vote.
 
 A head costs no further call. It is fitted on all labelled cases of train and dev that the prompt has met. For the
-choice each case is judged by a head that was fitted without the cases of its fold; groups stay in one fold. With words
-besides, the log odds of the regression on words are added.
+choice each case is judged by a head that was fitted without the cases of its fold; groups stay in one fold. A head
+with words adds the scores of the regression on words to its own.
 """
 
 from collections import Counter
@@ -20,15 +20,15 @@ from ..programs.judge import Judge
 from ..programs.questions import Questions, kinds_of
 from ..programs.verdicts import Verdict
 from ..programs.word_rule import NO_CRITERION, WordRule, reply_figures
-from ..text.word_regression import QuestionPart, Regression
+from ..text.word_regression import CriterionRule, QuestionPart, Regression
 from .base import Job
 from .board import Board, Candidate
 from .candidate import Setting
-from .question_labels import LEAST_A_SIDE, LEAST_ANSWERED
+from .question_labels import LEAST_ANSWERED, LEAST_OF_SECOND_LABEL
 from .words import FOLDS, WordFits
 
 _INVERSE_PENALTY: Final = 0.1
-"""Of the logistic regression of labels (``C`` of scikit-learn), on columns of variance 1."""
+"""The inverse of the penalty of the regression of labels (``C`` of scikit-learn), on columns of variance 1."""
 _RIDGE: Final = 20.0
 """The penalty of the regression of scores, in cases."""
 _LEAST_SPREAD: Final = 1e-9
@@ -37,16 +37,20 @@ _LEAST_SPREAD: Final = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class FittedHead:
-    """A head that was fitted to labelled cases."""
+    """A regression that was fitted to the columns of labelled cases.
+
+    The columns are the answers to the questions, then the figures of the prompt's vote. The regression gives a score
+    for each label, or one score where a number is learned.
+    """
 
     labels: Sequence[Value]  # of the scores; empty where a number is learned
-    intercepts: Floats  # of each score
+    intercepts: Floats  # of each score; of two labels that of the second alone
     weights: Floats  # array (scores, columns)
-    centers: Floats  # of each column
-    scales: Floats
+    centers: Floats  # the mean of each column
+    scales: Floats  # the standard deviation of each column
 
-    def part(self, questions: Questions) -> QuestionPart:
-        """Return the weights as data, with figures of seven digits."""
+    def question_part(self, questions: Questions) -> QuestionPart:
+        """Return the part ``questions`` of a rule, which weighs the columns; its figures have seven digits."""
         return {
             "kinds": list(kinds_of(questions)),
             "centers": _round_numbers(self.centers),
@@ -60,11 +64,11 @@ def _round_numbers(numbers: Floats) -> list[float]:
 
 
 def fit_head(judge: Judge, columns: Floats, gold: Sequence[Value]) -> FittedHead:
-    """Return the regression on columns, of which an answer that is missing is not a number.
+    """Return the head that is fitted to labelled cases.
 
     Args:
         judge: the judge, whose metric says whether rare labels weigh as much as others.
-        columns: array (cases, columns) of answers and figures of the judge's own vote.
+        columns: array (cases, columns) of answers and of figures of the vote; NaN stands for a missing answer.
         gold: the label of each case.
     """
     has_answer = ~np.isnan(columns)
@@ -74,39 +78,55 @@ def fit_head(judge: Judge, columns: Floats, gold: Sequence[Value]) -> FittedHead
     spreads = filled.std(axis=0)
     scales = np.where(spreads > _LEAST_SPREAD, spreads, 1.0)
     standardised = filled / scales
+    labels: list[Value] = []
     if judge.answer.scale.learned == "number":
-        numbers = np.array(gold, dtype=float)
-        matrix = standardised.T @ standardised + _RIDGE * np.eye(standardised.shape[1])
-        weights = np.linalg.solve(matrix, standardised.T @ (numbers - numbers.mean()))
-        return FittedHead(
-            labels=(),
-            intercepts=np.array([numbers.mean()]),
-            weights=weights[None, :],
-            centers=centers,
-            scales=scales,
-        )
-    labels = sorted(set(gold), key=str)
-    class_weight = None if judge.metric == "accuracy" else "balanced"
-    model = LogisticRegression(C=_INVERSE_PENALTY, class_weight=class_weight, max_iter=1000)
-    model.fit(standardised, list(map(labels.index, gold)))
-    intercepts: Floats = model.intercept_
-    weights = model.coef_
-    if len(labels) == 2:  # a regression of two labels has the log odds of the second alone
-        weights = np.vstack([np.zeros(weights.shape[1]), weights[0]])
+        intercepts, weights = _fit_numbers(standardised, np.array(gold, dtype=float))
+    else:
+        labels = sorted(set(gold), key=str)
+        intercepts, weights = _fit_labels(judge, standardised, list(map(labels.index, gold)))
     return FittedHead(labels=labels, intercepts=intercepts, weights=weights, centers=centers, scales=scales)
 
 
+def _fit_numbers(standardised: Floats, numbers: Floats) -> tuple[Floats, Floats]:
+    """Return the intercept and the weights of a ridge regression of numbers, as arrays (1,) and (1, columns)."""
+    mean = numbers.mean()
+    matrix = standardised.T @ standardised + _RIDGE * np.eye(standardised.shape[1])
+    weights = np.linalg.solve(matrix, standardised.T @ (numbers - mean))
+    return np.array([mean]), weights[None, :]
+
+
+def _fit_labels(judge: Judge, standardised: Floats, codes: Sequence[int]) -> tuple[Floats, Floats]:
+    """Return the intercepts and the weights of a logistic regression of the labels with these codes, 0 and up.
+
+    The weights are an array (labels, columns). Of two labels the first has weights of 0, and the intercept is that of
+    the second.
+    """
+    class_weight = None if judge.metric == "accuracy" else "balanced"
+    model = LogisticRegression(C=_INVERSE_PENALTY, class_weight=class_weight, max_iter=1000)
+    model.fit(standardised, codes)
+    weights: Floats = model.coef_
+    if len(weights) == 1:  # scikit-learn gives two labels one row: the log odds of the second
+        weights = np.vstack([np.zeros(weights.shape[1]), weights[0]])
+    return model.intercept_, weights
+
+
 class QuestionFits:
-    """The heads over the answers of one prompt: on all labelled cases that it has met, and across folds."""
+    """The heads of one prompt: one that is fitted on all its labelled cases, and one outside each fold."""
 
     def __init__(
         self, fits: WordFits, questions: Questions, columns: Mapping[str, Sequence[float | None]]
     ) -> None:
-        """Take the folds, the questions, and by the id of each case its answers and the figures of its vote."""
+        """Take what a head is fitted to.
+
+        Args:
+            fits: the job's regressions on words, which have the labelled cases and their folds.
+            questions: the questions of the prompt.
+            columns: id of a case -> its answers, then the figures of its vote.
+        """
         self._fits = fits
         self._judge = fits.job.judge
         self._questions = questions
-        self._outputs = labels_of_cases(fits)
+        self._labels = labels_of_cases(fits)
         self.cases: list[Case] = []
         """The labelled cases with answers, in order."""
         self.columns: dict[str, Sequence[float | None]] = {}
@@ -123,25 +143,26 @@ class QuestionFits:
     def outputs(self) -> list[object]:
         """The labels of the scores as JSON values."""
         scale = self._judge.answer.scale
-        return [scale.to_json(label) for label in self._outputs]
+        return [scale.to_json(label) for label in self._labels]
 
     @property
     def can_fit(self) -> bool:
-        """Whether there are enough cases with answers, in each fold's remainder as in all."""
-        return all(self._is_enough(self._outside(fold)) for fold in (None, *self._fits.folds))
-
-    def _is_enough(self, places: Sequence[int]) -> bool:
-        """Say whether a head can be fitted to the cases at some places."""
-        share = len(places) / max(1, len(self.cases))
-        if len(places) < LEAST_ANSWERED * share or len(self.cases) < LEAST_ANSWERED:
+        """Whether there are enough cases with answers, and enough of each label outside every fold."""
+        if len(self.cases) < LEAST_ANSWERED:
             return False
-        if not self._outputs:
+        if not self._labels:
             return True
+        return all(self._has_labels(self._outside(fold)) for fold in (None, *self._fits.folds))
+
+    def _has_labels(self, places: Sequence[int]) -> bool:
+        """Say whether the cases at some places have all labels, and the second most frequent one often enough."""
         counts = Counter(_gold_label(self.cases[place]) for place in places)
-        return len(counts) == len(self._outputs) and counts.most_common(2)[-1][1] >= LEAST_A_SIDE // 2
+        if len(counts) < len(self._labels):
+            return False
+        return counts.most_common(2)[-1][1] >= LEAST_OF_SECOND_LABEL // 2
 
     def _outside(self, fold: int | None) -> list[int]:
-        """Return the places of the cases outside a fold; of all for ``None``."""
+        """Return the places of the cases outside a fold; of all cases for ``None``."""
         places: list[int] = []
         for place, case in enumerate(self.cases):
             if self._fits.fold_of_case[case.id] != fold:
@@ -157,25 +178,22 @@ class QuestionFits:
     def rule(self, fold: int | None, *, with_words: bool = False) -> WordRule:
         """Return the rule that was fitted outside a fold, alone or with the regression on words added."""
         head = self.head(fold)
-        intercepts = head.intercepts
-        if len(head.labels) == 2:
-            intercepts = intercepts[-1:]
-        regression = regression_without_words(self._judge, self._outputs, intercepts)
-        if with_words:
+        regression = regression_without_words(self._judge, self._labels, head.intercepts)
+        if with_words:  # the scores of both are added, and so their intercepts
             words = self._fits.criteria[0].fits[fold].regression
             intercepts = np.array(words["intercepts"]) + np.array(regression["intercepts"])
             regression = {**words, "intercepts": _round_numbers(intercepts)}
-        part = head.part(self._questions)
-        return WordRule(
-            criteria=(
-                {"criterion": NO_CRITERION, "regression": regression, "reply": None, "questions": part},
-            ),
-            answers=self.columns,
-        )
+        criterion_rule: CriterionRule = {
+            "criterion": NO_CRITERION,
+            "regression": regression,
+            "reply": None,
+            "questions": head.question_part(self._questions),
+        }
+        return WordRule(criteria=(criterion_rule,), answers=self.columns)
 
     @cached_property
     def share_of_words(self) -> float:
-        """The share of words in the log odds of both: of the spreads of what each adds, 0 to 1, to two digits."""
+        """The share of words in a decision by head and words: of the sum of both spreads of scores, to two digits."""
         words = self._fits.criteria[0]
         case_ids = {case.id for case in self.cases}
         units: list[int] = []
@@ -193,9 +211,11 @@ class QuestionFits:
         return round(spread_of_words / total, 2)
 
     def setting(self, request: Setting, *, with_words: bool) -> Setting:
-        """Return the setting in which a head that was fitted on all cases decides, alone or with words.
+        """Return the setting in which the head that is fitted on all cases decides, alone or with words.
 
-        ``request`` is the setting with what changes requests alone.
+        Args:
+            request: the part of the prompt's setting that changes its requests.
+            with_words: whether the regression on words is added.
         """
         summary = self.summary
         if with_words:
@@ -204,30 +224,33 @@ class QuestionFits:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """Who decides and the weight of each question, as a card has them, the heaviest first."""
+        """The entry of the card about the head: each question with its weight, heaviest first, and the vote's share."""
         head = self.head(None)
         count = len(self._questions)
-        influence = head.weights - head.weights.mean(axis=0)
-        if not self._outputs:
-            influence = head.weights
-        of_questions = float(np.abs(influence[:, :count]).sum())
+        influence = head.weights
+        if self._labels:  # only differences between the scores of labels decide
+            influence = head.weights - head.weights.mean(axis=0)
+        weight_of_questions = float(np.abs(influence[:, :count]).sum())
         total = float(np.abs(influence).sum())
-        weighed: list[dict[str, Any]] = []
-        for number, question in enumerate(self._questions):
-            column = influence[:, number]
-            if self._outputs:
-                towards = str(self._outputs[int(column.argmax())])
+        share_of_vote = 0.0
+        if total:
+            share_of_vote = round(1 - weight_of_questions / total, 2)
+        entries: list[dict[str, Any]] = []
+        for place, question in enumerate(self._questions):
+            column = influence[:, place]
+            if self._labels:
+                towards = str(self._labels[int(column.argmax())])
                 weight = float(column.max())
             else:
                 towards = "higher" if column[0] >= 0 else "lower"
                 weight = abs(float(column[0]))
-            weighed.append({**question.to_json(), "towards": towards, "weight": round(weight, 3)})
-        weighed.sort(key=lambda entry: -entry["weight"])
+            entries.append({**question.to_json(), "towards": towards, "weight": round(weight, 3)})
+        entries.sort(key=lambda entry: -entry["weight"])
         return {
             "decide": "questions",
             "share": 0.0,
-            "share_of_vote": round(1 - of_questions / total, 2) if total else 0.0,
-            "questions": weighed,
+            "share_of_vote": share_of_vote,
+            "questions": entries,
         }
 
 
@@ -239,7 +262,7 @@ def labels_of_cases(fits: WordFits) -> list[Value]:
 
 
 def regression_without_words(judge: Judge, labels: Sequence[Value], intercepts: Floats) -> Regression:
-    """Return a regression that has intercepts alone."""
+    """Return the regression on words that gives every text the same scores: its intercepts."""
     answer = judge.answer
     scale = answer.scale
     return {
@@ -254,21 +277,24 @@ def regression_without_words(judge: Judge, labels: Sequence[Value], intercepts: 
 
 
 def columns_of_verdicts(fits: WordFits, verdicts: Mapping[str, Verdict]) -> dict[str, Sequence[float | None]]:
-    """Return by the id of a case its answers and the figures of its vote; cases without any are left out."""
+    """Return the columns of cases: id of a case -> its answers, then the figures of its vote.
+
+    A case is left out if its verdict has no answers or no vote.
+    """
     judge = fits.job.judge
-    labels_alone = regression_without_words(judge, labels_of_cases(fits), np.zeros(0))
+    regression = regression_without_words(judge, labels_of_cases(fits), np.zeros(0))
     columns: dict[str, Sequence[float | None]] = {}
     for case_id, verdict in verdicts.items():
         if verdict.status == "failed" or verdict.refused or not verdict.answers:
             continue
-        figures = reply_figures(labels_alone, NO_CRITERION, judge.answer, verdict, 0)
+        figures = reply_figures(regression, NO_CRITERION, judge.answer, verdict, 0)
         if figures:
             columns[case_id] = [*verdict.answers, *figures]
     return columns
 
 
 def _spread(scores: Floats) -> float:
-    """Return the standard deviation of the scores of labels, each less the mean of its case."""
+    """Return the standard deviation of scores, an array (cases, labels), after the mean of each case is taken off."""
     return float((scores - scores.mean(axis=1, keepdims=True)).std())
 
 
@@ -281,26 +307,29 @@ def _gold_label(case: Case) -> Value:
 
 
 def add_heads(job: Job, board: Board, prompt: Candidate) -> list[Candidate]:
-    """Enter a prompt that asks questions under heads over its answers, alone and with words; return the candidates."""
+    """Enter a prompt under a head alone and under a head with words, and return these candidates.
+
+    There are none of a prompt that asks no questions, or that has too few labelled cases for a head.
+    """
     questions = prompt.state.questions
     if not questions:
         return []
     fits = WordFits(job)
     if len(fits.folds) < FOLDS:
         return []
-    met: list[Case] = []
+    cases: list[Case] = []
     for case in fits.cases:
         if board.outcome(prompt, case) and case.id not in prompt.demo_ids:
-            met.append(case)
+            cases.append(case)
     verdicts: dict[str, Verdict] = {}
-    for case, verdict in zip(met, board.verdicts(prompt, met), strict=True):
+    for case, verdict in zip(cases, board.verdicts(prompt, cases), strict=True):
         verdicts[case.id] = verdict
     heads = QuestionFits(fits, questions, columns_of_verdicts(fits, verdicts))
     if not heads.can_fit:
         return []
-    candidates = [_enter_head(board, fits, heads, prompt, met)]
+    candidates = [_enter_head(board, fits, heads, prompt, cases)]
     if job.words and job.judge.answer.scale.learned == "label" and fits.can_fit:
-        candidates.append(_enter_head(board, fits, heads, prompt, met, with_words=True))
+        candidates.append(_enter_head(board, fits, heads, prompt, cases, with_words=True))
     return candidates
 
 
@@ -309,11 +338,11 @@ def _enter_head(
     fits: WordFits,
     heads: QuestionFits,
     prompt: Candidate,
-    met: Sequence[Case],
+    cases: Sequence[Case],
     *,
     with_words: bool = False,
 ) -> Candidate:
-    """Enter the candidate that a head over a prompt's answers decides, alone or with words."""
+    """Enter a prompt under a head, alone or with words, score it on some cases, and return the candidate."""
     rules: dict[int, WordRule] = {}
     for fold in fits.folds:
         rules[fold] = heads.rule(fold, with_words=with_words)
@@ -328,5 +357,5 @@ def _enter_head(
         setting=setting,
         cross_fitted=fits.cross_fitted(rules, setting),
     )
-    board.score(candidate, met)
+    board.score(candidate, cases)
     return candidate

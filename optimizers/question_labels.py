@@ -1,4 +1,7 @@
-"""Which judges can be split into questions, and with how many labels; what fits a head takes a while to load."""
+"""The conditions of questions: which judges can be asked them, and how many labelled cases a head needs.
+
+They stand apart from the heads, whose libraries take a while to load.
+"""
 
 from collections import Counter
 from typing import Final
@@ -11,12 +14,12 @@ from .base import Job
 
 LEAST_ANSWERED: Final = 40
 """The fewest labelled cases with answers on which a head is fitted."""
-LEAST_A_SIDE: Final = 8
-"""The fewest of them of the second most frequent label."""
+LEAST_OF_SECOND_LABEL: Final = 8
+"""The fewest of these cases that have the second most frequent label."""
 
 
 def may_fit_head(job: Job) -> bool:
-    """Say whether train and dev have labelled cases enough for a head."""
+    """Say whether train and dev have enough labelled cases for a head."""
     counts = Counter[object]()
     for case in job.train + job.dev:
         if case.known and case.gold is not None:
@@ -25,16 +28,19 @@ def may_fit_head(job: Job) -> bool:
         return False
     if job.judge.answer.scale.learned != "label":
         return True
-    return len(counts) > 1 and counts.most_common(2)[1][1] >= LEAST_A_SIDE
+    return len(counts) > 1 and counts.most_common(2)[1][1] >= LEAST_OF_SECOND_LABEL
 
 
-def least_answered(cases: int) -> int:
-    """Return on how many of some cases a prompt with questions is tried first: a third, but enough for a head."""
-    return min(cases, max(2 * LEAST_ANSWERED, cases // 3))
+def first_trial_size(count: int) -> int:
+    """Return the number of the ``count`` cases that a prompt with questions meets first.
+
+    It is a third of them, but enough for a head.
+    """
+    return min(count, max(2 * LEAST_ANSWERED, count // 3))
 
 
 def why_no_questions(judge: Judge) -> str:
-    """Return why questions cannot be asked beside a judge's own, in words; empty if they can."""
+    """Return the reason why a judge's prompt cannot ask questions too, in words; empty if it can."""
     answer = judge.answer
     if answer.scale.learned not in ("label", "number") or answer.criteria:
         return "its answers are neither closed labels nor scores"

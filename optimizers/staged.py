@@ -13,7 +13,7 @@ from .base import Job
 from .board import Board
 from .candidate import Candidate
 from .drawing import blocks
-from .question_labels import least_answered, may_fit_head
+from .question_labels import first_trial_size, may_fit_head
 from .raced import Arm, Finalists, Raced, Track, Turns, is_flawless
 from .thresholds import add_fitted
 from .worth import POINT, ROWS_PER_POINT, expected_gain, gain_for_lengths, gain_for_rows
@@ -183,7 +183,7 @@ class Staged(Raced):
         basic = board.basic
         cases = len(track.order)
         for turn in range(1, _QUESTION_SETS + 1):
-            rows = least_answered(cases) * _QUESTIONS_LENGTH + _PROPOSAL_ROWS
+            rows = first_trial_size(cases) * _QUESTIONS_LENGTH + _PROPOSAL_ROWS
             gain = capped_gain(0.0, _QUESTIONS_SPREAD * board.best_value, headroom(track))
             too_long = (_QUESTIONS_LENGTH - 1.0) * basic_tokens(track) > tokens_left(track)
             calls_left = track.job.context.meter.calls_left()
@@ -196,7 +196,7 @@ class Staged(Raced):
             ):
                 return
             for candidate in source.propose(track.job, board, basic, turn):
-                board.score(candidate, track.open(candidate)[: least_answered(cases)])
+                board.score(candidate, track.open(candidate)[: first_trial_size(cases)])
                 race_alone(track, candidate, self.opening, _QUESTIONS_SPREAD)
                 finalists.keep()
                 best = best_of(track, family_of(track, candidate))
