@@ -59,6 +59,7 @@ MODULES = {
     "move": "jobs.moving",
     "plan_gold": "jobs.gold_plan",
     "prove": "jobs.unlabelled",
+    "refit": "jobs.refitting",
     "run": "jobs.judges",
     "verifier": "programs.frozen",
 }

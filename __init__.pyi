@@ -21,6 +21,7 @@ from .jobs.judges import judge as judge
 from .jobs.judges import load as load
 from .jobs.judges import run as run
 from .jobs.moving import move as move
+from .jobs.refitting import refit as refit
 from .jobs.scoring import assert_judge as assert_judge
 from .jobs.scoring import cascade as cascade
 from .jobs.scoring import compare as compare

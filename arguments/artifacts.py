@@ -86,6 +86,27 @@ class RememberOptions(
     force: bool = flag("make it the latest version even if it is not shown to be better")
 
 
+class RefitOptions(
+    Transport, Limits, Resume, Printed, command="artifacts refit", does="refitting.refit_rows"
+):
+    """Fit the parts of a version again on all labelled rows, once its sealed test has decided: the next version. The
+    parts are a rule of words, alone or with the replies, a threshold, weights of labels, and remembered rows. The new
+    version is not tested itself. It has seen every row of its gold: evaluate, compare, gate and prove leave them out.
+
+    examples:
+      jurist artifacts refit fect@2
+      jurist artifacts refit fect@2 --use
+
+    The model, its settings and the split are those on the card. A model is asked only where replies decide too.
+    With a real model you are asked before more than 1000 calls or 1 USD, or pass --yes.
+    """
+
+    artifact: str = positional("JUDGE@VERSION")
+    gold: str | None = gold_option("the gold set it was compiled on (default: as named on the card)")
+    api_base: str | None = option("URL", "address of the model (default: the card's)")
+    use: bool = flag("let JUDGE alone mean the new version, where it means this one now")
+
+
 class ReportOptions(Printed, command="report", does="artifacts.write_report"):
     """Write one page about a compiled judge, or a run. It needs no network: whether compiling helped, on
     what evidence, what changed in the prompt, and every case of the sealed test to search and read. Of the

@@ -28,7 +28,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -51,7 +51,7 @@ from jurist.evaluation.units import encode
 from jurist.jobs.references import score_references
 
 DSPY = {"mipro": "MIPROv2", "gepa": "GEPA"}
-CONTENDERS = (*FREE, "basic", "jurist", *DSPY, "memalign")
+CONTENDERS = (*FREE, "basic", "jurist", "refitted", *DSPY, "memalign")
 HERE = Path(__file__).resolve().parent
 
 Line: TypeAlias = dict[str, Any]
@@ -127,35 +127,103 @@ def answer_by_basic(work: Work) -> Answers:
     return Answers(values=values, answering=loaded.spend)
 
 
-def answer_by_jurist(work: Work) -> Answers:
-    """Return the answers of what is in use after a default compilation: the compiled or the basic prompt."""
-    # No compilation knows of another one's openings.
-    with tempfile.TemporaryDirectory() as folder, patch.dict(os.environ, XDG_DATA_HOME=folder):
-        store = Path(folder) / "store"
+@dataclass(frozen=True, kw_only=True)
+class Compilation:
+    """A compilation of one split, in a folder of its own that knows of no other one's openings."""
+
+    cell: Cell  # without its contender
+    folder: tempfile.TemporaryDirectory[str]
+    made: jurist.Compiled
+
+    @property
+    def store(self) -> Path:
+        """The folder of its versions."""
+        return Path(self.folder.name) / "store"
+
+    @property
+    def learning(self) -> Spend:
+        """The spend of search and proof."""
+        return _spend_of(self.made.artifact.card["spend"]["by_purpose"]["total"])
+
+
+_LAST: list[Compilation] = []
+"""The last compilation, which the contenders of one split share."""
+
+
+def compile_once(work: Work) -> Compilation:
+    """Return the default compilation on the labelled rows, made once for all contenders of a split."""
+    cell = replace(work.cell, contender="")
+    if _LAST and _LAST[0].cell == cell:
+        return _LAST[0]
+    while _LAST:
+        _LAST.pop().folder.cleanup()
+    folder = tempfile.TemporaryDirectory()
+    with patch.dict(os.environ, XDG_DATA_HOME=folder.name):
         made = jurist.compile(
             work.judge,
             gold=work.drawn.labelled,
             seed=work.cell.seed,
-            store=store,
+            store=Path(folder.name) / "store",
             model=work.model,
             prompt_model=work.prompt_model,
             budget=Budget(calls=work.options.max_calls),
             anyway=True,
         )
-        chosen = [verdict.values for verdict in made.judge.verdicts(work.drawn.held_out)]
-        in_use = made.judge
-        values = chosen
-        if not made.latest:
-            in_use = jurist.load(work.judge, version="basic", store=store, model=work.model)
-            values = [verdict.values for verdict in in_use.verdicts(work.drawn.held_out)]
-        card = made.artifact.card
+    _LAST.append(Compilation(cell=cell, folder=folder, made=made))
+    return _LAST[0]
+
+
+def answer_by_jurist(work: Work) -> Answers:
+    """Return the answers of what is in use after a default compilation: the compiled or the basic prompt."""
+    compilation = compile_once(work)
+    made = compilation.made
+    chosen = [verdict.values for verdict in made.judge.verdicts(work.drawn.held_out)]
+    in_use = made.judge
+    values = chosen
+    if not made.latest:
+        in_use = jurist.load(work.judge, version="basic", store=compilation.store, model=work.model)
+        values = [verdict.values for verdict in in_use.verdicts(work.drawn.held_out)]
     return Answers(
         values=values,
-        learning=_spend_of(card["spend"]["by_purpose"]["total"]),
+        learning=compilation.learning,
         answering=in_use.spend,
         promoted=made.latest,
         chosen=chosen,
         remarks={"verdict": made.verdict, "found_by": made.result.best.source},
+    )
+
+
+def answer_by_refit(work: Work) -> Answers:
+    """Return the answers of the version that a default compilation kept, with its parts fitted again on all labels.
+
+    A version of which nothing is fitted answers as it is.
+    """
+    compilation = compile_once(work)
+    artifact = compilation.made.artifact
+    learning = compilation.learning
+    parts = list(artifact.fitted_parts)
+    if parts:
+        with patch.dict(os.environ, XDG_DATA_HOME=compilation.folder.name):
+            artifact = jurist.refit(artifact.ref, gold=work.drawn.labelled, store=compilation.store)
+        spend = artifact.about.spend
+        if spend is not None:
+            learning = replace(
+                learning,
+                calls=learning.calls + spend.total.calls,
+                input_tokens=learning.input_tokens + spend.total.input_tokens,
+                output_tokens=learning.output_tokens + spend.total.output_tokens,
+            )
+    loaded = jurist.load(work.judge, version=str(artifact.version), store=compilation.store, model=work.model)
+    values = [verdict.values for verdict in loaded.verdicts(work.drawn.held_out)]
+    return Answers(
+        values=values,
+        learning=learning,
+        answering=loaded.spend,
+        remarks={
+            "verdict": compilation.made.verdict,
+            "found_by": compilation.made.result.best.source,
+            "parts": parts,
+        },
     )
 
 
@@ -229,6 +297,7 @@ ANSWERING: Mapping[str, Callable[[Work], Answers]] = {
     **dict.fromkeys(FREE, answer_without_model),
     "basic": answer_by_basic,
     "jurist": answer_by_jurist,
+    "refitted": answer_by_refit,
     **dict.fromkeys(DSPY, answer_by_dspy),
     "memalign": answer_by_memalign,
 }

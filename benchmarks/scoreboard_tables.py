@@ -11,7 +11,12 @@ Line: TypeAlias = Mapping[str, Any]
 
 FREE = ("constant", "words", "neighbours")
 """The contenders without a language model."""
-TITLES = {"mipro": "DSPy MIPROv2", "gepa": "DSPy GEPA", "memalign": "MLflow MemAlign"}
+TITLES = {
+    "refitted": "jurist, refitted",
+    "mipro": "DSPy MIPROv2",
+    "gepa": "DSPy GEPA",
+    "memalign": "MLflow MemAlign",
+}
 
 
 def tables(lines: Sequence[Line], contenders: Sequence[str]) -> Iterator[str]:
@@ -48,8 +53,9 @@ def mean_of(lines: Sequence[Line], name: str) -> float:
 def score_table(lines: Sequence[Line], contenders: Sequence[str]) -> Iterator[str]:
     """Yield a row for each set, with the score of each contender and how far jurist is ahead of what is free."""
     titles = [title_of(contender) for contender in contenders]
-    yield row(["set (metric, rows, seeds)"] + titles + ["jurist's best prompt", "jurist less the best free"])
-    yield "|" + "---|" * (len(contenders) + 3)
+    ends = ["jurist's best prompt", "jurist less the best free", "refitted less the best"]
+    yield row(["set (metric, rows, seeds)"] + titles + ends)
+    yield "|" + "---|" * (len(contenders) + 1 + len(ends))
     for name in distinct(lines, "set"):
         yield row(score_cells(select(lines, set=name), contenders))
 
@@ -71,13 +77,16 @@ def score_cells(lines: Sequence[Line], contenders: Sequence[str]) -> list[str]:
                 cell += f" ({plural(len(own), 'seed')})"
         cells.append(cell)
     by_jurist = select(lines, contender="jurist")
-    best_prompt = ahead = "-"
+    best_prompt = ahead = refitted_ahead = "-"
+    rivals = [means[contender] for contender in (*FREE, "basic") if contender in means]
+    if rivals and "refitted" in means:
+        refitted_ahead = f"{means['refitted'] - max(rivals):+.3f}"
     if by_jurist:
         best_prompt = f"{mean_of(by_jurist, 'chosen_score'):.3f}"
         free_means = [means[contender] for contender in FREE if contender in means]
         if free_means:
             ahead = f"{means['jurist'] - max(free_means):+.3f}"
-    return cells + [best_prompt, ahead]
+    return cells + [best_prompt, ahead, refitted_ahead]
 
 
 def cost_table(lines: Sequence[Line], contenders: Sequence[str]) -> Iterator[str]:

@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,7 @@ from .bars import SearchBar
 from .inputs import (
     answering_model,
     member_terms,
+    model_of_card,
     row_and_model_options,
     settings_of,
     store_option,
@@ -282,18 +284,12 @@ def _default_search_line(plan: Plan) -> str:
 def remember_rows(options: RememberOptions) -> Result:
     """Give a version more rows to remember, and print the proof and the artifact's path."""
 
-    def answering(card: ModelCard) -> Model:
-        model = card.model(options.api_base, options.timeout)
-        if not model.members:
-            return model
-        return reached_as(model, Model(timeout=options.timeout, terms=member_terms()))
-
     concluded, row_count, left_out_count = remember(
         options.artifact,
         options.labels,
         Terminal(options),
         gold=options.gold,
-        answering=answering,
+        answering=partial(model_of_card, options, options.api_base),
         budget=Budget.of(options),
         concurrency=options.concurrency,
         force=options.force,

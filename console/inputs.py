@@ -15,6 +15,7 @@ from ..arguments.groups import (
     Resume,
     ScoringOptions,
     StoreOptions,
+    Transport,
     VerifierOptions,
 )
 from ..engines.models import OFFLINE, Model
@@ -22,7 +23,7 @@ from ..errors import UsageError
 from ..gold.writing import check_files
 from ..keeping.artifacts import Store
 from ..keeping.loaders import load_judge
-from ..keeping.loading import LoadedJudge, default_temperature
+from ..keeping.loading import LoadedJudge, default_temperature, reached_as
 from ..keeping.paying import Start
 from ..programs.options import JUDGE_OPTIONS
 from .rows import check_apart, store_of
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from ..arguments.generate import AssessOptions
     from ..arguments.scoring import CompareOptions, DetectorOptions, EvaluateOptions, GateOptions
     from ..gold.goldset import GoldOrigin
+    from ..keeping.card_parts import ModelCard
 
 
 def store_option(options: StoreOptions) -> str:
@@ -123,6 +125,14 @@ def panel_of(options: "CompileOptions | AskedOptions | CompareOptions", names_mo
     for name in options.panel:
         members.append(Model.of(options, **{**file_settings.get(name, {}), "name": name}))
     return Model.panel(members)
+
+
+def model_of_card(transport: Transport, api_base: str | None, card: "ModelCard") -> Model:
+    """Return the model of a card, reached as the options say: at an address, or members each at their own."""
+    model = card.model(api_base, transport.timeout)
+    if not model.members:
+        return model
+    return reached_as(model, Model(timeout=transport.timeout, terms=member_terms()))
 
 
 def member_terms() -> tuple[Model, ...]:

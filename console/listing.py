@@ -120,6 +120,8 @@ def _artifact_row(artifact: Artifact) -> list[str]:
     decision = card.decision.verdict or "-"
     if card.moved is not None:
         decision += f"; moved from {card.moved.parent}: {card.moved.verdict_words}"
+    if card.refit is not None:
+        decision = f"fitted again on all {card.refit.rows} rows, not tested"
     label_decision = disagreement_cell(artifact.label_proofs)
     if label_decision:
         decision += f"; {label_decision}"

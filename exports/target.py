@@ -86,6 +86,8 @@ class Subject:
         if self.card is None:
             return "Not proven: the basic prompt, which nobody tuned"
         words = self.decision.words
+        if self.card.refit is not None:
+            return f"Not proven: {self.card.refit_words}"
         if self.decision.keeps_basic:
             return f"Not proven: {words}"
         if not words:
@@ -119,6 +121,8 @@ class Subject:
             )
         if self.card is None:
             limits.append(self.proof)
+        elif self.card.refit is not None:
+            limits.append(self.card.refit_words)
         elif self.decision.verdict != "better":
             limits.append(f"{self.ref} has not passed a sealed test")
         limits += self._limits_of_code()

@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from ..cases import Case, case_id
+from ..cases import Case
 from ..engines.channel import CallContext
 from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import ArtifactError, GoldError, plural
-from ..evaluation.votes import Sampling
 from ..gold.copies import find_near_cases, sketched_rows, texts_of
 from ..gold.goldset import Gold
 from ..gold.leaks import check_leaks, find_leaks
@@ -28,33 +27,35 @@ from ..keeping.naming import judge_of_artifact
 from ..keeping.sealing import ANSWERS, SEEN, WORDS
 from ..optimizers.board import Candidate
 from ..optimizers.candidate import Setting
-from ..optimizers.demonstrations import add_remembered_rows, demonstrate_cases
+from ..optimizers.demonstrations import demonstrate_cases
 from ..optimizers.guidelines import rules_in, with_rules
-from ..optimizers.named.nearest import Nearest
-from ..programs.settings import FOR_SEARCHES, AskSettings
 from ..programs.state import Demo, PredictorPrompt, PromptState
-from ..text.templates import CHAT
 from ..text.wording import normalised
 from .conclusion import Concluded, Contest, conclude
 from .estimate import Ask, Estimate
 from .measuring import make_ask, make_embedding_asks
-from .plan import Plan, check_showable
-from .refitting import check_words_can_be_refitted, check_words_take_rows, refit_questions, refit_words
+from .plan import check_showable
+from .renewing import (
+    ASKED,
+    Recompilation,
+    case_id_of,
+    check_has_proof,
+    check_words_can_be_refitted,
+    check_words_take_rows,
+    plan_again,
+    refit_questions,
+    refit_words,
+    remember_cases,
+    select_fields,
+)
+from .renewing import INHERITED as INHERITED
+from .renewing import history_line as history_line
 from .surface import Surface
-
-INHERITED = ("judge_ref", "judge_sha256", "judge_code", "prompt_model", "verifier", "versions")
-"""Names of a card that a version has from the one that it is made of."""
-_ASKED = ("model", "adapter", "structure", "setting", "thresholds")
-"""Names of a card that say how the judge is asked."""
-_GOLD_HINT = "name the gold set it was compiled on, as it was then, with --gold"
 
 
 @dataclass(frozen=True, kw_only=True)
-class RenewedPlan(Plan):
+class RenewedPlan(Recompilation):
     """The compilation of an artifact, planned again to prove its prompt with more rows."""
-
-    artifact: Artifact
-    candidate: Candidate
 
     def fingerprint(self) -> dict[str, Any]:
         """Return the settings that identify this job when it is started again, as JSON values."""
@@ -100,6 +101,28 @@ class RenewedPlan(Plan):
         return Estimate(what=f"{len(test)} sealed cases", asks=tuple(asks), budget=self.budget)
 
 
+def renew_plan(
+    artifact: Artifact,
+    store: Store,
+    budget: Budget,
+    gold: str | None,
+    answering: Callable[[ModelCard], Model],
+    concurrency: int,
+) -> RenewedPlan:
+    """Return the plan of the compilation of a proven version, made again to prove another prompt on its test."""
+    artifact.check_is_no_cascade()
+    check_has_proof(artifact)
+    return plan_again(
+        RenewedPlan,
+        artifact,
+        store,
+        budget=budget,
+        gold=gold,
+        answering=answering,
+        concurrency=concurrency,
+    )
+
+
 def remember(
     ref: str,
     labels: str,
@@ -134,7 +157,7 @@ def remember(
         raise GoldError(f"{labels} has no labelled row that is not in the sealed test of {ref}", hint=hint)
     candidate = replace(plan.candidate, source=f"{ref} and {len(added_cases)} more rows")
     if artifact.word_rule is None:
-        candidate = replace(candidate, state=_remember_cases(plan, added_cases))
+        candidate = replace(candidate, state=remember_cases(plan, added_cases))
     else:
         fitted_cases = list(split.train) + list(split.dev) + added_cases
         candidate = replace(candidate, setting=refit_words(plan, fitted_cases))
@@ -196,149 +219,6 @@ def _remembering_content(artifact: Artifact, candidate: Candidate, cases: Sequen
     return card.only("job", *INHERITED).joined(content)
 
 
-def _remember_cases(plan: RenewedPlan, cases: Sequence[Case]) -> PromptState:
-    """Return the version's prompt with these cases among those that it remembers."""
-    earlier_state = plan.candidate.state
-    defaults = Nearest()
-    state = add_remembered_rows(plan.judge, cases, earlier_state, defaults.sizes[0], defaults.tokens)
-    for name, prompt in earlier_state.predictors.items():
-        remembered = prompt.remembered
-        added = state.predictors[name].remembered
-        rows: Mapping[str, Demo] = added.rows if added else {}
-        demos = _correct_demos(prompt.demos, rows, plan.judge.input_fields)
-        if added and remembered:
-            added = replace(remembered, rows={**remembered.rows, **rows})
-        state = state.with_demos(name, tuple(demos), added or remembered)
-    if state == earlier_state:
-        hint = f"jurist compile {plan.judge.name} on all rows"
-        raise ArtifactError(f"{plan.judge.name} has no step that can show labelled rows", hint=hint)
-    return state
-
-
-def _correct_demos(demos: Sequence[Demo], rows: Mapping[str, Demo], inputs: Sequence[str]) -> list[Demo]:
-    """Return demonstrations with the labels that people give now; ``rows`` are by the ids of cases."""
-    corrected: list[Demo] = []
-    for demo in demos:
-        row = rows.get(_case_id_of(demo, inputs), demo)
-        has_the_same_labels = row.items() <= demo.items()
-        corrected.append(demo if has_the_same_labels else row)
-    return corrected
-
-
-def history_line(state: PromptState, source: str, setting: Setting) -> dict[str, Any]:
-    """Return the line of the history of a prompt that no search has found."""
-    return {
-        "candidate": setting.id_of(state.id),
-        "source": source,
-        "demo_ids": [],
-        "setting": setting.to_json(),
-        "prompt": state.brief(),
-    }
-
-
-def renew_plan(
-    artifact: Artifact,
-    store: Store,
-    budget: Budget,
-    gold: str | None,
-    answering: Callable[[ModelCard], Model],
-    concurrency: int,
-) -> RenewedPlan:
-    """Return the plan of the compilation, made again: its test, and that test's labels, must be those of the card."""
-    artifact.check_is_no_cascade()
-    card = artifact.about
-    origin = card.gold
-    judge = artifact.as_compiled(judge_of_artifact(artifact, store))
-    artifact.check(judge)
-    judge = judge.with_options(card.option_values)
-    if not card.decision.model_fields_set or not origin.place:
-        raise ArtifactError(
-            f"{artifact.ref} has no proof on its card, so there is no sealed test to open",
-            hint="compile it again",
-        )
-    model_card = card.job.model if card.job.model.name else card.model
-    try:
-        compiled_gold = Gold.load(gold, judge) if gold else Gold.again(origin, judge)
-        holdout = None
-        if origin.holdout is not None:
-            holdout = Gold.again(origin.holdout, compiled_gold.settled)
-        plan = RenewedPlan(
-            artifact=artifact,
-            candidate=candidate_of(artifact),
-            judge=judge,
-            gold=compiled_gold,
-            holdout=holdout,
-            model=answering(model_card),
-            seed=card.optimizer.seed or 0,
-            shares=origin.three_shares,
-            earlier=card.parts,
-            settings=_settings_of_proof(card, answering, concurrency),
-            budget=budget,
-        )
-        split = plan.split
-    except GoldError as error:
-        if gold is not None:
-            raise
-        raise GoldError(f"the gold set of {artifact.ref} cannot be read: {error}", hint=_GOLD_HINT) from error
-    _check_gold(plan, split, gold or origin.place)
-    return plan
-
-
-def candidate_of(artifact: Artifact) -> Candidate:
-    """Return the prompt of a version with its setting, as a candidate."""
-    card = artifact.about.setting
-    setting = Setting(
-        threshold=card.threshold, weights=card.weights, form=card.form, own_answer=card.asks_first
-    )
-    word_rule = artifact.word_rule
-    if word_rule is not None:
-        setting = replace(setting, words=word_rule, asks_model=not word_rule.is_alone)
-    return Candidate(
-        state=artifact.state,
-        setting=setting,
-        parent=None,
-        source=artifact.ref,
-        step=0,
-        calls=0,
-    )
-
-
-def _settings_of_proof(card: Card, answering: Callable[[ModelCard], Model], concurrency: int) -> AskSettings:
-    """Return how the basic prompt was asked in the proof of a version."""
-    job = card.job
-    return replace(
-        FOR_SEARCHES,
-        sampling=Sampling(
-            samples=job.samples or card.thresholds.samples,
-            threshold=job.threshold,
-            combine=job.combine,
-            is_panel=card.thresholds.panel,
-        ),
-        adapter=job.adapter or card.adapter or CHAT,
-        verifier=answering(card.verifier) if card.verifier else None,
-        concurrency=concurrency,
-    )
-
-
-def _check_gold(plan: RenewedPlan, split: Split, source: str) -> None:
-    """Refuse gold that is not the gold of the card.
-
-    Raises:
-        GoldError: it gives another test, or other labels or rows.
-    """
-    ref = plan.artifact.ref
-    origin = plan.artifact.about.gold
-    if split.test_hash != origin.test_ids_sha256:
-        raise GoldError(f"{source!r} does not give the sealed test of {ref}", hint=_GOLD_HINT)
-    is_same = plan.gold.sha256 == origin.sha256
-    if plan.holdout and origin.holdout:
-        is_same = is_same and plan.holdout.sha256 == origin.holdout.sha256
-    if not is_same:
-        raise GoldError(
-            f"{source!r} has other labels or rows than when {ref} was compiled on it", hint=_GOLD_HINT
-        )
-
-
 def forget(ref: str, rows: Sequence[str], store: Store) -> Artifact:
     """Keep a version without rows, named by their ids, as the next one. Nothing is proven of it yet.
 
@@ -389,10 +269,12 @@ def _setting_without(artifact: Artifact, store: Store, ids: Set[str]) -> Setting
     """Return the setting of a version without rows: of words and questions, fitted again without them."""
     if artifact.word_rule is None:
         return Setting(own_answer=artifact.about.setting.asks_first)
-    plan = renew_plan(artifact, store, Budget(), None, ModelCard.model, concurrency=1)
+    plan = plan_again(Recompilation, artifact, store, budget=Budget())
+    split = plan.split
+    remaining_ids = set(artifact.about.gold.seen) - ids
     cases: list[Case] = []
-    for case in plan.split.train + plan.split.dev:
-        if case.id not in ids:
+    for case in split.train + split.dev + split.test:  # a version that was fitted again has seen its test
+        if case.id in remaining_ids:
             cases.append(case)
     if artifact.word_rule.asks_questions:
         return refit_questions(plan, artifact, cases)
@@ -418,7 +300,7 @@ def _demonstrations_of(artifact: Artifact, ids: Set[str]) -> dict[str, Demo]:
         if prompt.remembered:
             demo_of_case.update(prompt.remembered.rows)
         for demo in prompt.demos:
-            demo_of_case[_case_id_of(demo, artifact.about.inputs)] = demo
+            demo_of_case[case_id_of(demo, artifact.about.inputs)] = demo
         for id_ in ids & demo_of_case.keys():
             demonstrations[id_] = {**demo_of_case[id_], **demonstrations.get(id_, {})}
     return demonstrations
@@ -468,7 +350,7 @@ def _forgetting_content(
         gold=GoldCard.model_validate({**card.gold.to_json(), "seen": remaining_ids}),
         guidelines=list(rules),
     )
-    content = card.only(*INHERITED, *_ASKED).joined(content)
+    content = card.only(*INHERITED, *ASKED).joined(content)
     if setting.words is None:
         return content
     return content.joined(
@@ -495,26 +377,12 @@ def _holds_an_id(content: object, ids: Set[str]) -> bool:
     return any(id_ in text for id_ in ids)
 
 
-def _case_id_of(demo: Demo, inputs: Sequence[str]) -> str:
-    """Return the id of the case of a demonstration that shows all of its inputs."""
-    return case_id(_select_fields(demo, inputs))
-
-
-def _select_fields(demo: Demo, names: Sequence[str]) -> dict[str, Any]:
-    """Return the fields of a demonstration that have one of these names."""
-    fields: dict[str, Any] = {}
-    for name in names:
-        if name in demo:
-            fields[name] = demo[name]
-    return fields
-
-
 def _is_of_rows(demo: Demo, ids: Set[str], forgotten: Iterable[Demo], card: Card) -> bool:
     """Say whether a demonstration is of one of some rows: a later step may show fewer inputs, or lengthen them."""
-    id_ = _case_id_of(demo, card.inputs)
+    id_ = case_id_of(demo, card.inputs)
     if id_ in card.gold.seen:
         return id_ in ids
-    inputs = _select_fields(demo, card.inputs)
+    inputs = select_fields(demo, card.inputs)
     return any(_holds_inputs(inputs, row) for row in forgotten)
 
 

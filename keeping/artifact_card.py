@@ -15,6 +15,10 @@ from ..evaluation.rows import Row
 from .sealing import ANSWERS, DISAGREEMENTS, PROOF, ROBUSTNESS, SEEN, WORDS, JsonObject, read_artifact_file
 
 RESTORE = "restore the folder from a copy, or compile the judge again"
+REMEMBERED_ROWS = "remembered rows"
+WORD_RULE = "rule of words"
+WORDS_AND_REPLIES = "rule of words and replies"
+LABEL_WEIGHTS = "weights of labels"
 
 if TYPE_CHECKING:
     import dspy
@@ -205,6 +209,24 @@ class Artifact:
             return None
         return WordRule.of_lines(lines)
 
+    @property
+    def fitted_parts(self) -> tuple[str, ...]:
+        """The parts that are fitted to labels, beside instructions and demonstrations; empty where none is."""
+        parts: list[str] = []
+        setting = self.about.setting
+        remembers = any(prompt.remembered is not None for prompt in self.state.predictors.values())
+        if remembers and setting.asks_model is not False:
+            parts.append(REMEMBERED_ROWS)
+        if self.word_rule is not None and self.word_rule.asks_questions:
+            parts.append("head on questions")
+        elif self.word_rule is not None:
+            parts.append(WORD_RULE if self.word_rule.is_alone else WORDS_AND_REPLIES)
+        elif setting.weights is not None:
+            parts.append(LABEL_WEIGHTS)
+        elif setting.threshold is not None:
+            parts.append("threshold")
+        return tuple(parts)
+
     def _lines_of(self, name: str) -> tuple[JsonObject, ...]:
         """Return the JSON values in the lines of a sealed file; none if the card names no such file."""
         sealed = self.about.files.get(name)
@@ -223,7 +245,10 @@ class Artifact:
 
     def as_compiled(self, judge: Judge) -> Judge:
         """Return a judge with the metric of this compilation, and its inputs that are common to rows by design."""
-        return judge.as_compiled(self.about.decision.metric, self.about.gold.common)
+        metric = self.about.decision.metric
+        if self.about.refit is not None:
+            metric = self.about.refit.metric or None
+        return judge.as_compiled(metric, self.about.gold.common)
 
     def check(self, judge: Judge) -> None:
         """Refuse a judge of another name, or with other labels, positive labels, input fields or types of fields."""

@@ -30,6 +30,7 @@ from .card_parts import (
     PanelCard,
     ReferenceCard,
     References,
+    RefitCard,
     Scores,
     SealedRowsCard,
     SettingCard,
@@ -63,6 +64,7 @@ class CardContent(Part):
 
     # Where it comes from.
     parent: Count | None = None
+    refit: RefitCard | None = None
     judge_ref: str = ""
     judge_sha256: str | None = None
     judge_code: str | None = None
@@ -201,6 +203,13 @@ class Card(JudgePart, CardContent):
     def reference(self) -> str:
         """The name that the judge had when it was compiled."""
         return self.judge_ref or self.judge
+
+    @property
+    def refit_words(self) -> str:
+        """What was tested of a version whose parts were fitted again, in sentences; empty for other versions."""
+        if self.refit is None:
+            return ""
+        return self.refit.words_of(self.version)
 
 
 def _changed_words(basic: float, compiled: float, form: str) -> str:

@@ -493,6 +493,32 @@ class DecisionCard(Part):
         return ProofFigures(**figures)
 
 
+class RefitCard(Part):
+    """The version whose fitted parts were fitted again, and what its sealed test has shown of it."""
+
+    parent: Annotated[int, Field(ge=1)]
+    rows: Count  # labelled rows that the parts are fitted on now
+    earlier_rows: Count  # those that the parts of the parent were fitted on
+    parts: list[str] = []  # what was fitted again, in words
+    metric: str
+    verdict: str = ""  # of the parent's sealed test
+    difference: Figure | None = None
+    low: Figure | None = None
+    high: Figure | None = None
+
+    def words_of(self, version: int) -> str:
+        """Return what a version is, what was tested, and what was not, as sentences."""
+        tested = f"was not tested: {self.verdict}"
+        if self.difference is not None and self.low is not None and self.high is not None:
+            interval = f"[{self.low:+.3f}, {self.high:+.3f}]"
+            tested = f"was tested: {self.metric} {self.difference:+.3f} {interval}, {self.verdict}"
+        return (
+            f"Version {version} is version {self.parent} fitted again on all {self.rows} labelled rows "
+            f"({', '.join(self.parts)}). Version {self.parent}, fitted on {self.earlier_rows}, {tested}. "
+            f"Version {version} was not tested itself: label new rows and run jurist prove"
+        )
+
+
 class CalibrationCard(Part):
     """How right the probabilities of the positive label are."""
 

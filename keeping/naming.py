@@ -151,7 +151,13 @@ class Name:
                 )
             settings = replace(settings, words=word_rule, asks_model=not word_rule.is_alone)
         settings = replace(settings, own_answer=_check_own_answer(artifact, judge))
-        return Prompt(judge=judge, state=artifact.state, artifact=artifact, settings=settings)
+        return Prompt(
+            judge=judge,
+            state=artifact.state,
+            artifact=artifact,
+            settings=settings,
+            standing=artifact.about.refit_words,
+        )
 
     def _sampling(self, judge: Judge, proven: Sampling, *, is_as_proven: bool) -> Sampling:
         """Return samples and threshold: those of the proof, as far as the name and the options leave them."""

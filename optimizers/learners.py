@@ -199,14 +199,15 @@ def _select_words(units: UnitTexts, positions: Positions, placeholder: str) -> l
 
 
 class WordFeatures:
-    """The features that labelled units give: TF-IDF of their grams, and their overlap, scaled."""
+    """The features that labelled units give: TF-IDF of their grams, unless overlap counts alone, and their overlap."""
 
-    def __init__(self, units: UnitTexts, labelled: Positions) -> None:
+    def __init__(self, units: UnitTexts, labelled: Positions, *, overlap_alone: bool = False) -> None:
         self.kinds: list[str] = []
         """The kind of text of each block of grams: ``judged`` or ``evidence``."""
         self.tfidf: list[TfidfVectorizer] = []
         """The TF-IDF of each block."""
-        for kind, gram_lists in zip(("judged", "evidence"), units.grams, strict=False):
+        grams_of_kind = () if overlap_alone else units.grams
+        for kind, gram_lists in zip(("judged", "evidence"), grams_of_kind, strict=False):
             training_texts: list[list[str]] = []
             for grams in gram_lists:
                 training_texts.extend(_select(grams, labelled))
@@ -311,13 +312,16 @@ def _round_all(numbers: Iterable[float]) -> list[float]:
     return [float(f"{number:.7g}") for number in numbers]
 
 
-def fit_words(units: UnitTexts, labelled: Positions) -> FittedWords:
-    """Return the linear model on words and overlap that is fitted to the labelled units at some positions."""
+def fit_words(units: UnitTexts, labelled: Positions, *, overlap_alone: bool = False) -> FittedWords:
+    """Return the linear model that is fitted to the labelled units at some positions: on words and overlap, or overlap.
+
+    Overlap has four figures, so that few labels are enough to weigh them.
+    """
     # Problems of this size run up to ten times slower on several threads. With few rows, some fits along the way
     # divide by zero and are not chosen.
     with threadpool_limits(1), np.errstate(invalid="ignore"):
         fit = _FITS[units.judge.answer.scale.learned]
-        features = WordFeatures(units, labelled)
+        features = WordFeatures(units, labelled, overlap_alone=overlap_alone)
         gold = _select(units.gold, labelled)
         return fit(units.judge, gold, features, features.transform(units, labelled))
 

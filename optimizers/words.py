@@ -6,6 +6,7 @@ by a rule that was fitted without the cases of its fold, as with thresholds; gro
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
@@ -47,6 +48,7 @@ class _Criterion:
     judge: Judge  # with the answer of this criterion alone
     units: UnitTexts
     fold_of_unit: Sequence[int]
+    overlap_alone: bool = False  # whether the regressions leave words out
 
     @cached_property
     def labelled(self) -> list[int]:
@@ -80,10 +82,14 @@ class _Criterion:
     @cached_property
     def fits(self) -> dict[int | None, FittedWords]:
         """Fold -> the regression on the units outside it; ``None`` -> the regression on all."""
-        fits: dict[int | None, FittedWords] = {None: fit_words(self.units, self.labelled)}
+        fits: dict[int | None, FittedWords] = {None: self._fit(self.labelled)}
         for fold in sorted(set(self.fold_of_unit)):
-            fits[fold] = fit_words(self.units, self.outside(fold))
+            fits[fold] = self._fit(self.outside(fold))
         return fits
+
+    def _fit(self, positions: Sequence[int]) -> FittedWords:
+        """Return the regression on the units at some positions."""
+        return fit_words(self.units, positions, overlap_alone=self.overlap_alone)
 
     def place_in_case(self, unit: int) -> int:
         """Return the place of a unit among all units of its case."""
@@ -130,6 +136,13 @@ class WordFits:
         for position in units.case_of_unit:
             fold_of_unit.append(self.fold_of_case[cases[position].id])
         return _Criterion(name=name, place=place, judge=judge, units=units, fold_of_unit=fold_of_unit)
+
+    def with_overlap_alone(self) -> "WordFits":
+        """Return the regressions on the overlap and the lengths of texts, of the same cases and folds."""
+        fits = copy(self)
+        vars(fits).pop("summary", None)
+        fits.criteria = [replace(criterion, overlap_alone=True) for criterion in self.criteria]
+        return fits
 
     @property
     def can_fit(self) -> bool:
@@ -194,6 +207,18 @@ class ReplyFits:
             reply = self._reply_part(criterion, fold, figures, units)
             rules.append({"criterion": criterion.name, "regression": regression, "reply": reply})
         return WordRule(criteria=tuple(rules))
+
+    def setting(self, request: Setting) -> Setting | None:
+        """Return the setting in which words and replies decide together, fitted on all; ``None`` with too few replies.
+
+        Args:
+            request: how the prompt was asked whose replies they are.
+        """
+        rule = self.rule(None)
+        if rule is None:
+            return None
+        summary = {"decide": "stack", "share": self.share_of_words, **self._fits.summary}
+        return replace(request, words=replace(rule, summary=summary))
 
     @cached_property
     def share_of_words(self) -> float:
@@ -314,13 +339,20 @@ def _seven_digits(number: float) -> float:
 
 
 def add_word_candidates(job: Job, board: Board, prompts: Sequence[Candidate]) -> list[Candidate]:
-    """Enter words alone, and words with the replies of each prompt, judged across folds; return the candidates."""
+    """Enter words alone, overlap alone, and words with the replies of each prompt, judged across folds.
+
+    Returns:
+        The candidates.
+    """
     if not job.words or not job.judge.answer.constants(()):
         return []
     fits = WordFits(job)
     if not fits.can_fit:
         return []
-    candidates = [_enter_words(board, fits)]
+    candidates = [
+        _enter_words(board, fits, "words"),
+        _enter_words(board, fits.with_overlap_alone(), "overlap and length"),
+    ]
     for prompt in prompts:
         if prompt.state.questions:
             continue  # heads over questions take words along
@@ -330,8 +362,8 @@ def add_word_candidates(job: Job, board: Board, prompts: Sequence[Candidate]) ->
     return candidates
 
 
-def _enter_words(board: Board, fits: WordFits) -> Candidate:
-    """Enter the candidate that words decide alone."""
+def _enter_words(board: Board, fits: WordFits, source: str) -> Candidate:
+    """Enter the candidate that words, or their overlap, decide alone."""
     rules: dict[int, WordRule] = {}
     for fold in fits.folds:
         rules[fold] = fits.rule_of_words(fold)
@@ -339,7 +371,7 @@ def _enter_words(board: Board, fits: WordFits) -> Candidate:
     candidate = board.add(
         board.basic.state,
         parent=board.basic,
-        source="words",
+        source=source,
         setting=setting,
         cross_fitted=fits.cross_fitted(rules, setting),
     )
@@ -357,16 +389,14 @@ def _enter_stack(board: Board, fits: WordFits, prompt: Candidate) -> Candidate |
     for case, verdict in zip(met, board.verdicts(prompt, met), strict=True):
         verdicts[case.id] = verdict
     replies = ReplyFits(fits, verdicts)
-    rule_of_all = replies.rule(None)
+    setting = replies.setting(prompt.setting.of_request)
     rules: dict[int, WordRule] = {}
     for fold in fits.folds:
         rule = replies.rule(fold)
         if rule is not None:
             rules[fold] = rule
-    if rule_of_all is None or len(rules) < len(fits.folds):
+    if setting is None or len(rules) < len(fits.folds):
         return None
-    summary = {"decide": "stack", "share": replies.share_of_words, **fits.summary}
-    setting = replace(prompt.setting.of_request, words=replace(rule_of_all, summary=summary))
     candidate = board.add(
         prompt.state,
         parent=prompt,

@@ -108,6 +108,8 @@ class ArtifactReport:
         card, artifact = self._card, self.artifact
         if card.decision.keeps_basic:
             return self._document_of_basic()
+        if card.refit is not None:
+            return self._document_of_refit()
         figures = card.decision.tested_figures
         if figures is None or not _has_scores(card, figures.metric):
             raise JuristError(f"{artifact.ref} has no proof to report", hint="compile it with jurist compile")
@@ -155,6 +157,39 @@ class ArtifactReport:
             sections=(
                 Section("people", "Gold and people", list(self._people())),
                 Section("cost", "What compiling cost", self._cost_lines()),
+            ),
+        )
+
+    def _document_of_refit(self) -> Document:
+        """Return the report of a version that is another one fitted again: what was tested, and what decides now."""
+        card, artifact = self._card, self.artifact
+        parent = f"{artifact.judge}@{card.parent}"
+        step = choose_next_step(outcome_of(artifact, self.judge), "--gold labels.csv", self.store_option)
+        commands = [
+            (step.reason, step.command),
+            (
+                "judge new rows",
+                f"jurist run {artifact.ref} --input new.csv --output judged.jsonl{self.store_option}",
+            ),
+            (f"see the sealed test of {parent}", f"jurist report {parent}{self.store_option}"),
+        ]
+        learned: list[Part] = [change_words(basic_state(artifact, self.store), artifact.state, card.forms)]
+        if card.words is not None:
+            learned.append(card.words.words)
+            learned.extend(f"warning: {warning}" for warning in card.words.warnings)
+        return Document(
+            subject=artifact.ref,
+            about=f"fitted again {card.created[:10]} on {card.gold.name}",
+            headline=f"{parent} fitted again on all labelled rows, and not tested itself",
+            tone="open",
+            lead=[card.refit_words],
+            front=(
+                Section("learned", "What the prompt learned", learned),
+                Section("next", "Next", [table("", ["what", "command"], commands, layout="commands")]),
+            ),
+            sections=(
+                Section("people", "Gold and people", list(self._people())),
+                Section("cost", "What fitting cost", self._cost_lines()),
             ),
         )
 

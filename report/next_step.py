@@ -3,7 +3,7 @@
 import shlex
 from dataclasses import dataclass
 
-from ..keeping.artifact_card import Artifact
+from ..keeping.artifact_card import REMEMBERED_ROWS, WORD_RULE, WORDS_AND_REPLIES, Artifact
 from ..keeping.card_parts import NOTHING_BETTER
 from ..programs.judge import Judge
 from .foreseen import totals_of_version
@@ -41,6 +41,11 @@ class Outcome:
     words_may_decide: bool = True  # False where the compilation kept words from deciding
     labels_to_prove: int | None = None  # where the two prompts differ, that mostly show the gain
     labels_in_all: int | None = None  # of a gold set, that mostly show the gain
+    is_refit: bool = False  # whether it is another version with its parts fitted again
+    fitted_words: str = ""  # what of it is fitted to labels
+    rows_to_refit: int | None = (
+        None  # labelled rows in all, where more of them make its words or shown rows better
+    )
 
 
 def choose_next_step(outcome: Outcome, row_options: str, store_option: str = "") -> NextStep:
@@ -63,6 +68,16 @@ def choose_next_step(outcome: Outcome, row_options: str, store_option: str = "")
     if outcome.words_are == "better" and not outcome.words_may_decide:
         reason = "without --no-words: a regression on words is better than this version, and may decide then"
         return NextStep(command=compile_again, reason=reason)
+    if outcome.is_refit and outcome.verdict != "better":
+        command = f"jurist prove {outcome.ref} --rows new.jsonl{store_option}"
+        return NextStep(command=command, reason="labels of new rows test it")
+    if outcome.verdict == "better" and outcome.rows_to_refit:
+        command = f"jurist artifacts refit {outcome.ref} --use{store_option}"
+        reason = (
+            f"its {outcome.fitted_words} fitted again on all {outcome.rows_to_refit} labelled rows, those of the test "
+            "too; the refit itself is not tested"
+        )
+        return NextStep(command=command, reason=reason)
     if outcome.verdict == "better":
         command = f"jurist run {outcome.ref} --input new.csv --output judged.jsonl{store_option}"
         return NextStep(command=command, reason="it judges new rows")
@@ -124,4 +139,20 @@ def outcome_of(artifact: Artifact, judge: Judge, *, by_labels: str = "") -> Outc
         words_may_decide=card.job.words,
         labels_to_prove=labels_to_prove,
         labels_in_all=labels_in_all,
+        is_refit=card.refit is not None,
+        fitted_words=" and ".join(artifact.fitted_parts),
+        rows_to_refit=_rows_to_refit(artifact),
     )
+
+
+def _rows_to_refit(artifact: Artifact) -> int | None:
+    """Return the labelled rows of a version's gold; ``None`` where it is a refit, or none of its parts needs many.
+
+    A threshold is one figure, and words and shown rows gain with each label.
+    """
+    card = artifact.about
+    gold = card.gold
+    parts = {REMEMBERED_ROWS, WORD_RULE, WORDS_AND_REPLIES}
+    if card.refit is not None or parts.isdisjoint(artifact.fitted_parts):
+        return None
+    return (gold.train or 0) + (gold.dev or 0) + (gold.test or 0)

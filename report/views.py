@@ -242,6 +242,8 @@ def artifact_html(artifact: Artifact, note: str = "") -> str:
     decision = card.decision
     if card.proven_scores:  # a bundle of another tool has no proof
         parts.append(scores_table("on the sealed test", card.proven_scores, decision.metric or ""))
+    if card.refit is not None:
+        parts.append(card.refit_words)
     if decision.model_fields_set:
         parts.append(f"decision: {decision.words}")
         parts += [f"warning: {warning}" for warning in decision.warnings]

@@ -58,6 +58,8 @@ def _decision_parts(subject: Subject) -> list[str]:
         return []
     decision = subject.card.decision
     lines = []
+    if subject.card.refit is not None:
+        lines.append(subject.card.refit_words)
     if decision.model_fields_set:
         lines.append(f"{decision.verdict or ''}: {decision.words}")
     lines += subject.card.all_warnings
