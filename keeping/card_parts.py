@@ -511,7 +511,8 @@ class RefitCard(Part):
         tested = f"was not tested: {self.verdict}"
         if self.difference is not None and self.low is not None and self.high is not None:
             interval = f"[{self.low:+.3f}, {self.high:+.3f}]"
-            tested = f"was tested: {self.metric} {self.difference:+.3f} {interval}, {self.verdict}"
+            gain = f"{self.metric} {self.difference:+.3f} {interval}"
+            tested = f"was tested against the basic prompt: {gain}, {self.verdict}"
         return (
             f"Version {version} is version {self.parent} fitted again on all {self.rows} labelled rows "
             f"({', '.join(self.parts)}). Version {self.parent}, fitted on {self.earlier_rows}, {tested}. "
