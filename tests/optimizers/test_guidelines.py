@@ -18,7 +18,8 @@ from tickets import chat, most_like, rows, settled_in
 import jurist
 from jurist.gold.goldset import Gold, import_gold
 from jurist.gold.mapping import RowMapping
-from jurist.jobs.derived_versions import _remember_cases, forget
+from jurist.jobs.derived_versions import forget
+from jurist.jobs.renewing import remember_cases
 from jurist.programs.catalogue import find
 from jurist.programs.state import PromptState
 
@@ -132,7 +133,7 @@ def test_a_demonstration_takes_the_label_that_people_give_later() -> None:
     reasoned = {**CHECK.demo(second), "reasoning": "so"}
     state = PromptState.of(CHECK.basic()).with_demos("self", (CHECK.demo(first), reasoned))
     plan: Any = SimpleNamespace(judge=CHECK, candidate=SimpleNamespace(state=state))
-    (prompt,) = _remember_cases(plan, [replace(first, gold=("send",)), second]).predictors.values()
+    (prompt,) = remember_cases(plan, [replace(first, gold=("send",)), second]).predictors.values()
     assert prompt.demos == ({**CHECK.demo(first), "verdict": "send"}, reasoned)
 
 
