@@ -263,7 +263,7 @@ def refit_questions(plan: Plan, artifact: Artifact, cases: Sequence[Case]) -> Se
 
 
 def refit_words(plan: Recompilation, cases: Sequence[Case]) -> Setting:
-    """Return the setting in which words, or their overlap, decide alone as in a version, fitted on labelled cases.
+    """Return the setting in which words decide alone, fitted on labelled cases.
 
     Raises:
         ArtifactError: they are too few, or too few are of the rarer label.
@@ -278,7 +278,4 @@ def refit_words(plan: Recompilation, cases: Sequence[Case]) -> Setting:
             f"{len(fits.cases)} labelled rows are too few to fit words to",
             hint="compile the judge again with more labelled rows",
         )
-    word_rule = plan.candidate.setting.words
-    if word_rule is not None and word_rule.counts_overlap_alone:
-        fits = fits.with_overlap_alone()
     return fits.setting_of_words()

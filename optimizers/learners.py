@@ -199,15 +199,14 @@ def _select_words(units: UnitTexts, positions: Positions, placeholder: str) -> l
 
 
 class WordFeatures:
-    """The features that labelled units give: TF-IDF of their grams, unless overlap counts alone, and their overlap."""
+    """The features that labelled units give: TF-IDF of their grams, and their overlap, scaled."""
 
-    def __init__(self, units: UnitTexts, labelled: Positions, *, overlap_alone: bool = False) -> None:
+    def __init__(self, units: UnitTexts, labelled: Positions) -> None:
         self.kinds: list[str] = []
         """The kind of text of each block of grams: ``judged`` or ``evidence``."""
         self.tfidf: list[TfidfVectorizer] = []
         """The TF-IDF of each block."""
-        grams_of_kind = () if overlap_alone else units.grams
-        for kind, gram_lists in zip(("judged", "evidence"), grams_of_kind, strict=False):
+        for kind, gram_lists in zip(("judged", "evidence"), units.grams, strict=False):
             training_texts: list[list[str]] = []
             for grams in gram_lists:
                 training_texts.extend(_select(grams, labelled))
@@ -312,16 +311,13 @@ def _round_all(numbers: Iterable[float]) -> list[float]:
     return [float(f"{number:.7g}") for number in numbers]
 
 
-def fit_words(units: UnitTexts, labelled: Positions, *, overlap_alone: bool = False) -> FittedWords:
-    """Return the linear model that is fitted to the labelled units at some positions: on words and overlap, or overlap.
-
-    Overlap has four figures, so that few labels are enough to weigh them.
-    """
+def fit_words(units: UnitTexts, labelled: Positions) -> FittedWords:
+    """Return the linear model on words and overlap that is fitted to the labelled units at some positions."""
     # Problems of this size run up to ten times slower on several threads. With few rows, some fits along the way
     # divide by zero and are not chosen.
     with threadpool_limits(1), np.errstate(invalid="ignore"):
         fit = _FITS[units.judge.answer.scale.learned]
-        features = WordFeatures(units, labelled, overlap_alone=overlap_alone)
+        features = WordFeatures(units, labelled)
         gold = _select(units.gold, labelled)
         return fit(units.judge, gold, features, features.transform(units, labelled))
 

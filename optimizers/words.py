@@ -6,7 +6,6 @@ by a rule that was fitted without the cases of its fold, as with thresholds; gro
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
@@ -48,7 +47,6 @@ class _Criterion:
     judge: Judge  # with the answer of this criterion alone
     units: UnitTexts
     fold_of_unit: Sequence[int]
-    overlap_alone: bool = False  # whether the regressions leave words out
 
     @cached_property
     def labelled(self) -> list[int]:
@@ -82,14 +80,10 @@ class _Criterion:
     @cached_property
     def fits(self) -> dict[int | None, FittedWords]:
         """Fold -> the regression on the units outside it; ``None`` -> the regression on all."""
-        fits: dict[int | None, FittedWords] = {None: self._fit(self.labelled)}
+        fits: dict[int | None, FittedWords] = {None: fit_words(self.units, self.labelled)}
         for fold in sorted(set(self.fold_of_unit)):
-            fits[fold] = self._fit(self.outside(fold))
+            fits[fold] = fit_words(self.units, self.outside(fold))
         return fits
-
-    def _fit(self, positions: Sequence[int]) -> FittedWords:
-        """Return the regression on the units at some positions."""
-        return fit_words(self.units, positions, overlap_alone=self.overlap_alone)
 
     def place_in_case(self, unit: int) -> int:
         """Return the place of a unit among all units of its case."""
@@ -136,13 +130,6 @@ class WordFits:
         for position in units.case_of_unit:
             fold_of_unit.append(self.fold_of_case[cases[position].id])
         return _Criterion(name=name, place=place, judge=judge, units=units, fold_of_unit=fold_of_unit)
-
-    def with_overlap_alone(self) -> "WordFits":
-        """Return the regressions on the overlap and the lengths of texts, of the same cases and folds."""
-        fits = copy(self)
-        vars(fits).pop("summary", None)
-        fits.criteria = [replace(criterion, overlap_alone=True) for criterion in self.criteria]
-        return fits
 
     @property
     def can_fit(self) -> bool:
@@ -339,20 +326,13 @@ def _seven_digits(number: float) -> float:
 
 
 def add_word_candidates(job: Job, board: Board, prompts: Sequence[Candidate]) -> list[Candidate]:
-    """Enter words alone, overlap alone, and words with the replies of each prompt, judged across folds.
-
-    Returns:
-        The candidates.
-    """
+    """Enter words alone, and words with the replies of each prompt, judged across folds; return the candidates."""
     if not job.words or not job.judge.answer.constants(()):
         return []
     fits = WordFits(job)
     if not fits.can_fit:
         return []
-    candidates = [
-        _enter_words(board, fits, "words"),
-        _enter_words(board, fits.with_overlap_alone(), "overlap and length"),
-    ]
+    candidates = [_enter_words(board, fits)]
     for prompt in prompts:
         if prompt.state.questions:
             continue  # heads over questions take words along
@@ -362,8 +342,8 @@ def add_word_candidates(job: Job, board: Board, prompts: Sequence[Candidate]) ->
     return candidates
 
 
-def _enter_words(board: Board, fits: WordFits, source: str) -> Candidate:
-    """Enter the candidate that words, or their overlap, decide alone."""
+def _enter_words(board: Board, fits: WordFits) -> Candidate:
+    """Enter the candidate that words decide alone."""
     rules: dict[int, WordRule] = {}
     for fold in fits.folds:
         rules[fold] = fits.rule_of_words(fold)
@@ -371,7 +351,7 @@ def _enter_words(board: Board, fits: WordFits, source: str) -> Candidate:
     candidate = board.add(
         board.basic.state,
         parent=board.basic,
-        source=source,
+        source="words",
         setting=setting,
         cross_fitted=fits.cross_fitted(rules, setting),
     )

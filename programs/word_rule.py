@@ -80,11 +80,6 @@ class WordRule:
         return any(rule["regression"]["overlap"]["weights"] for rule in self.criteria)
 
     @property
-    def counts_overlap_alone(self) -> bool:
-        """Whether no word weighs anything by itself, but only how many of them the evidence has, and lengths."""
-        return not any(rule["regression"]["grams"] for rule in self.criteria)
-
-    @property
     def name(self) -> str:
         """``words`` where they decide alone, ``questions`` where answers to questions count, else ``stack``."""
         if self.is_alone:

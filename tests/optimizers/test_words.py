@@ -167,7 +167,7 @@ def test_words_and_replies_decide_together_for_every_kind(kind: str, tmp_path: P
     board = Board(job.judge, job.asker, job.context)
     board.score(board.basic, job.train + job.dev)
     calls = job.context.meter.calls
-    words, _, stack = add_word_candidates(job, board, [board.basic])
+    words, stack = add_word_candidates(job, board, [board.basic])
     assert job.context.meter.calls == calls
     assert board.spent(words, job.dev).tokens == 0
     assert stack.asked_id == board.basic.asked_id
@@ -185,7 +185,7 @@ def test_a_reply_that_cannot_be_read_is_no_answer_of_the_stack_and_none_is_neede
     job = job_of(judge, rows)
     board = Board(job.judge, job.asker, job.context)
     board.score(board.basic, job.train + job.dev)
-    words, _, stack = add_word_candidates(job, board, [board.basic])
+    words, stack = add_word_candidates(job, board, [board.basic])
     case = job.dev[0]
     unread = Verdict(
         id=case.id,
