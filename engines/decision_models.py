@@ -1,4 +1,4 @@
-"""Decision models behind the channel: a text and questions are sent, and probabilities come back.
+"""Decision models behind the channel: jurist sends a text and questions, and the model returns probabilities.
 
 Two protocols: ``POST /v1/systemone``, which DSPy's TypeSafe provider writes and reads, and OpenAI's
 ``POST /v1/decisions``.
@@ -20,12 +20,12 @@ from ..arguments.groups import Endpoint
 from ..errors import ModelError, UsageError
 from .conversion import without_key
 from .decision_questions import (
-    Decided,
+    Decisions,
     Distribution,
-    Question,
-    State,
-    read_decisions,
-    state_of,
+    Subject,
+    TypedQuestion,
+    make_decisions,
+    subject_of,
     typed_questions,
 )
 from .direct import Direct, wait_in_thread
@@ -50,40 +50,41 @@ class DecisionModel:
     """One reply holds the probabilities, and a further reply would be the same."""
 
     def __init__(
-        self, name: str, model: Endpoint, key: str | None, settings: Mapping[str, Any], *, has_price: bool
+        self, name: str, endpoint: Endpoint, key: str | None, settings: Mapping[str, Any], *, has_price: bool
     ) -> None:
-        self.name, self._model = name, model
-        self.settings = settings  # that decide the answers beside the request itself
-        self.has_price = has_price  # whether what a call costs is known beforehand
-        self._provider, _, self._name = name.partition("/")
-        options: dict[str, Any] = {"timeout": model.timeout}
+        self.name = name  # PROVIDER/MODEL
+        self.settings = settings  # on which the answers depend, beside the request itself
+        self.has_price = has_price  # whether the cost of a call is known beforehand
+        self._endpoint = endpoint
+        self._provider, _, self._sent_name = name.partition("/")
+        options: dict[str, Any] = {"timeout": endpoint.timeout}
         if key is not None:
             options["api_key"] = key
-        if model.api_base is not None:
-            options["api_base"] = self._address(model.api_base)
+        if endpoint.api_base is not None:
+            options["api_base"] = self._base_address(endpoint.api_base)
         elif self._provider == "systemone":
             raise UsageError(
                 f"{name} has no address",
                 hint="add --api-base http://host:port of a server that answers /v1/systemone; typesafe/NAME is "
                 "TypeSafe's own",
             )
-        sent_headers = headers_of(model)
+        sent_headers = headers_of(endpoint)
         if self._is_of_openai:
-            lm = dspy.LM(f"openai/{self._name}", cache=False, num_retries=0, **options)
-            self._direct = Direct(lm, headers=sent_headers, fields=body_fields(model))
+            lm = dspy.LM(f"openai/{self._sent_name}", cache=False, num_retries=0, **options)
+            self._direct = Direct(lm, headers=sent_headers, fields=body_fields(endpoint))
         else:
-            lm = dspy.LM(f"typesafe/{self._name}", cache=False, num_retries=0, **options)
-            self._direct = Direct(lm, headers=sent_headers, fields=body_fields(model), provider="typesafe")
+            lm = dspy.LM(f"typesafe/{self._sent_name}", cache=False, num_retries=0, **options)
+            self._direct = Direct(lm, headers=sent_headers, fields=body_fields(endpoint), provider="typesafe")
         self._direct.shown_name = name
-        self._secrets = [self._direct.key] + secrets_in(model, sent_headers)
+        self._secrets = [self._direct.key] + secrets_in(endpoint, sent_headers)
 
     @property
     def _is_of_openai(self) -> bool:
         """Whether the endpoint speaks OpenAI's protocol."""
         return self._provider == OPENAI_DECISIONS
 
-    def _address(self, address: str) -> str:
-        """Return an address as the protocol needs it: with ``/v1`` for OpenAI's, without it for System One."""
+    def _base_address(self, address: str) -> str:
+        """Return the beginning of an address, as the protocol needs it: with ``/v1`` for OpenAI's, else without."""
         address = address.rstrip("/")
         for end in _ENDS:
             address = address.removesuffix(end)
@@ -92,17 +93,27 @@ class DecisionModel:
         return address
 
     def check(self, request: Request) -> None:
-        """Refuse a request that no decision model can answer, before it is counted."""
+        """Refuse a request that no decision model can answer, before it is counted.
+
+        Like :meth:`complete`, it looks at the typed request of this context, of which ``request`` is the prompt.
+        """
         typed_questions(_typed_request_of_context(self.name))
 
     def complete(self, request: Request) -> tuple[Response, float | None]:
-        """Send a request; return the response and its cost in US dollars, ``None`` if not known."""
+        """Return the response to the typed request of this context, and its cost in US dollars.
+
+        Args:
+            request: the prompt of the typed request, which a decision model is not sent.
+
+        Returns:
+            The response, and the cost; ``None`` if that is not known.
+        """
         typed = _typed_request_of_context(self.name)
         response = wait_in_thread(self._answer(typed))
         return response, self._cost(response)
 
     async def acomplete(self, request: Request) -> tuple[Response, float | None]:
-        """Complete a request inside a running event loop."""
+        """Return the response and the cost as :meth:`complete` does, inside a running event loop."""
         response = await self._answer(_typed_request_of_context(self.name))
         return response, self._cost(response)
 
@@ -114,44 +125,47 @@ class DecisionModel:
                 FailureKind.TOO_LONG,
                 f"{len(questions)} questions of one row, and a request takes at most {_MOST_QUESTIONS}",
             )
-        with self._in_time():
-            async with asyncio.timeout(self._model.timeout):
+        subject = subject_of(typed)
+        with self._naming_faults():
+            async with asyncio.timeout(self._endpoint.timeout):
                 if self._is_of_openai:
-                    distributions, usage, name = await self._ask_openai(state_of(typed), questions)
+                    distributions, usage, answering_model = await self._ask_openai(subject, questions)
                 else:
-                    distributions, usage, name = await self._ask_system_one(state_of(typed), questions)
+                    distributions, usage, answering_model = await self._ask_system_one(subject, questions)
         try:
-            decided = read_decisions(typed, distributions)
+            decisions = make_decisions(typed, distributions)
         except (KeyError, ValueError) as error:
             raise LMProviderError(f"unusable probabilities: {error}", model=self.name) from error
-        response = self._response(typed, decided, usage, name)
+        response = self._as_response(typed, decisions, usage, answering_model)
         for secret in self._secrets:
             response = without_key(response, secret)
         return response
 
-    def _response(self, typed: TypedRequest, decided: Decided, usage: Usage, name: str) -> Response:
-        """Return the decisions in the form in which the adapter of the request reads replies."""
-        text = typed.adapter.format_assistant_message_content(typed.signature, dict(decided.values))
+    def _as_response(
+        self, typed: TypedRequest, decisions: Decisions, usage: Usage, answering_model: str
+    ) -> Response:
+        """Return decisions as a response, whose text is one that the adapter of the request reads."""
+        text = typed.adapter.format_assistant_message_content(typed.signature, dict(decisions.values))
         return Response(
             id=None,
-            model=name,
+            model=answering_model,
             message=Message.assistant(text.strip()),
             finish_reason="stop",
             usage=usage,
-            provider_data={LABEL_PROBABILITIES: decided.probabilities},
+            provider_data={LABEL_PROBABILITIES: decisions.probabilities},
         )
 
     async def _ask_system_one(
-        self, state: State, questions: tuple[Question, ...]
+        self, subject: Subject, questions: tuple[TypedQuestion, ...]
     ) -> tuple[dict[str, Distribution], Usage, str]:
         """Ask an endpoint of System One; return question -> probabilities, the tokens, and the model that answered."""
         properties: dict[str, Any] = {}
         for question in questions:
             properties[question.name] = _as_judgment(question)
         schema = {"type": "object", "properties": properties}
-        message = Message.user(state) if isinstance(state, str) else Message.user(data_part(state))
+        message = Message.user(subject) if isinstance(subject, str) else Message.user(data_part(subject))
         request = Request(
-            model=self._name,
+            model=self._sent_name,
             messages=(message,),
             config=Config(response_format={"type": "json_schema", "name": "questions", "schema": schema}),
         )
@@ -162,10 +176,10 @@ class DecisionModel:
         return dict(parts[0].probabilities), response.usage, response.model
 
     async def _ask_openai(
-        self, state: State, questions: tuple[Question, ...]
+        self, subject: Subject, questions: tuple[TypedQuestion, ...]
     ) -> tuple[dict[str, Distribution], Usage, str]:
         """Ask OpenAI's endpoint; return question -> probabilities, the tokens, and the model that answered."""
-        body = decision_body(self._name, state, questions)
+        body = openai_body(self._sent_name, subject, questions)
         reply = await self._direct.post("decisions", body)
         try:
             usage = reply.get("usage") or {}
@@ -174,20 +188,20 @@ class DecisionModel:
                 output_tokens=usage.get("output_tokens"),
                 cache_read_tokens=(usage.get("input_tokens_details") or {}).get("cached_tokens"),
             )
-            distributions = read_decision(reply, questions)
-            return distributions, tokens, str(reply.get("model") or self._name)
+            distributions = read_openai_reply(reply, questions)
+            return distributions, tokens, str(reply.get("model") or self._sent_name)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise LMProviderError(f"the reply is no decision: {error}", model=self.name) from error
 
     @contextmanager
-    def _in_time(self) -> Iterator[None]:
-        """Tell a server that does not answer in time from one that is not there."""
+    def _naming_faults(self) -> Iterator[None]:
+        """Turn two faults of a server into errors that name them: no answer in time, and no decision model there."""
         try:
             yield
         except (LMTransportError, TimeoutError) as error:
             if isinstance(error, LMTransportError) and not timed_out(error):
                 raise
-            words = f"no answer within {self._model.timeout:g} s"
+            words = f"no answer within {self._endpoint.timeout:g} s"
             raise LMTimeoutError(words, model=self.name) from error
         except LMError as error:
             if kind_of(error) is not FailureKind.ADDRESS:
@@ -199,14 +213,14 @@ class DecisionModel:
             ) from error
 
     def _cost(self, response: Response) -> float | None:
-        """Return US dollars of a reply: by stated prices, else by the price of its input tokens."""
-        if self._model.price_in is not None:
-            return stated_cost(self._model, response.usage)
+        """Return the US dollars that a reply costs: by stated prices, else by the price of its input tokens."""
+        if self._endpoint.price_in is not None:
+            return stated_cost(self._endpoint, response.usage)
         return input_cost(self.name, response.usage.input_tokens or 0)
 
 
 def _typed_request_of_context(name: str) -> TypedRequest:
-    """Return the typed request of this context; an error where a prompt alone is sent."""
+    """Return the typed request of this context; a ``ModelError`` where somebody asks for a text."""
     typed = typed_request.get()
     if typed is None:
         raise ModelError(
@@ -216,34 +230,34 @@ def _typed_request_of_context(name: str) -> TypedRequest:
     return typed
 
 
-def _as_judgment(question: Question) -> dict[str, Any]:
-    """Return a question as the property of a JSON schema that DSPy's TypeSafe provider reads as one."""
-    judgment: dict[str, Any] = {"description": question.instruction}
+def _as_judgment(question: TypedQuestion) -> dict[str, Any]:
+    """Return a question as a property of a JSON schema, as DSPy's TypeSafe provider reads it."""
     if question.kind == "predicate":
-        described = [question.described("true"), question.described("false")]
-        if any(described):
-            words = "\n".join(f"{name}: {text}" for name, text in zip(("Yes", "No"), described, strict=True))
-            judgment["description"] = f"{question.instruction}\n{words}"
-        return {"type": "boolean", **judgment}
+        description = question.instruction
+        words_of_yes = question.description_of("true")
+        words_of_no = question.description_of("false")
+        if words_of_yes or words_of_no:
+            description += f"\nYes: {words_of_yes}\nNo: {words_of_no}"
+        return {"type": "boolean", "description": description}
     branches: list[dict[str, Any]] = []
     for place, choice in enumerate(question.choices):
         branch: dict[str, Any] = {"const": choice}
-        words = question.described(choice)
+        words = question.description_of(choice)
         if question.kind == "score":
             branch["const"] = place
             words = f"{choice}: {words}" if words else choice
         if words:
             branch["description"] = words
         branches.append(branch)
-    return {"anyOf": branches, **judgment}
+    return {"anyOf": branches, "description": question.instruction}
 
 
-def decision_body(name: str, state: State, questions: tuple[Question, ...]) -> dict[str, Any]:
+def openai_body(model_name: str, subject: Subject, questions: tuple[TypedQuestion, ...]) -> dict[str, Any]:
     """Return the body of a request to OpenAI's endpoint (``openai.types.DecisionCreateParams``)."""
-    text = state
-    if not isinstance(state, str):
-        text = "\n\n".join(f"{field}:\n{words}" for field, words in state.items())
-    asked: list[dict[str, Any]] = []
+    text = subject
+    if not isinstance(subject, str):
+        text = "\n\n".join(f"{field}:\n{words}" for field, words in subject.items())
+    entries: list[dict[str, Any]] = []
     for question in questions:
         entry: dict[str, Any] = {
             "type": question.kind,
@@ -251,27 +265,33 @@ def decision_body(name: str, state: State, questions: tuple[Question, ...]) -> d
             "instructions": question.instruction,
         }
         if question.kind == "predicate":
-            for name_of_answer, words in (question.descriptions or {}).items():
-                entry["instructions"] += f"\n{name_of_answer}: {words}"
+            for true_or_false, words in (question.descriptions or {}).items():
+                entry["instructions"] += f"\n{true_or_false}: {words}"
         elif question.kind == "choice":
-            entry["choices"] = [_with_words("value", choice, question) for choice in question.choices]
+            entry["choices"] = [_described_entry("value", choice, question) for choice in question.choices]
         else:
-            entry["levels"] = [_with_words("label", level, question) for level in question.choices]
-        asked.append(entry)
-    return {"model": name, "input": text, "questions": asked}
+            entry["levels"] = [_described_entry("label", level, question) for level in question.choices]
+        entries.append(entry)
+    return {"model": model_name, "input": text, "questions": entries}
 
 
-def _with_words(key: str, choice: str, question: Question) -> dict[str, str]:
+def _described_entry(key: str, choice: str, question: TypedQuestion) -> dict[str, str]:
     """Return a choice or a level of OpenAI's protocol, with its description if it has one."""
     entry = {key: choice}
-    words = question.described(choice)
+    words = question.description_of(choice)
     if words:
         entry["description"] = words
     return entry
 
 
-def read_decision(reply: Mapping[str, Any], questions: tuple[Question, ...]) -> dict[str, Distribution]:
-    """Return question -> probabilities of a reply of OpenAI's endpoint; ``ValueError`` names what is wrong with it."""
+def read_openai_reply(
+    reply: Mapping[str, Any], questions: tuple[TypedQuestion, ...]
+) -> dict[str, Distribution]:
+    """Return question -> probabilities of a reply of OpenAI's endpoint.
+
+    Raises:
+        ValueError: it does not answer these questions in their order. LMInvalidRequestError: the model declined.
+    """
     answers = reply["answers"]
     if len(answers) != len(questions):
         raise ValueError(f"{len(answers)} answers to {len(questions)} questions")
@@ -283,17 +303,17 @@ def read_decision(reply: Mapping[str, Any], questions: tuple[Question, ...]) -> 
             )
         if answer["type"] != question.kind:
             raise ValueError(f"{question.name} is answered by {answer['type']!r}")
-        shares: dict[str, float] = {}
+        distribution: dict[str, float] = {}
         if question.kind == "predicate":
             probability = _checked_probability(answer["probability"])
-            shares = {"true": probability, "false": 1.0 - probability}
+            distribution = {"true": probability, "false": 1.0 - probability}
         elif question.kind == "choice":
             for entry in answer["probabilities"]:
-                shares[str(entry["value"])] = _checked_probability(entry["probability"])
+                distribution[str(entry["value"])] = _checked_probability(entry["probability"])
         else:
             for place, entry in enumerate(answer["probabilities"]):
-                shares[str(place)] = _checked_probability(entry["probability"])
-        distributions[question.name] = shares
+                distribution[str(place)] = _checked_probability(entry["probability"])
+        distributions[question.name] = distribution
     return distributions
 
 

@@ -18,8 +18,8 @@ from .offline.shapes import Field, declared_field
 from .token_probabilities import closed_fields
 
 QuestionKind: TypeAlias = Literal["predicate", "choice", "score"]
-State: TypeAlias = str | dict[str, str]
-"""What is judged: the text of the only input, or input field -> text."""
+Subject: TypeAlias = str | dict[str, str]
+"""The text that questions are about: that of the only input, or input field -> text."""
 Distribution: TypeAlias = Mapping[str, float]
 """Choice, or place of a level from 0 -> probability; of a predicate, ``true`` and ``false``."""
 
@@ -35,35 +35,47 @@ _AFFIRMATIVE: Final[Mapping[frozenset[str], str]] = {
 }
 """The labels of a yes/no question, in lower case -> the one that says yes."""
 _CONSTRAINTS: Final = "Constraints:"
-"""The beginning of the line with which DSPy says the ends of a number."""
+"""The beginning of the line in which DSPy gives the least and the greatest value of a number."""
 _NUMBERED: Final = re.compile(r"(\d+)\. (.*)")
 """A sentence as a judge shows it: on one line, with its number."""
+_FORMS: Final[Mapping[str, str]] = {
+    "echo": "an echo of the text in tags",
+    "indices": "a list of numbers",
+    "texts": "a list of texts",
+    "objects": "a set of objects",
+    "bools": "a list of flags",
+    "tag": "an object",
+    "map": "an object",
+    "number": "a number without ends",
+}
+"""Kind of field that no decision model can answer -> its form in words."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question:
-    """One question of a request."""
+class TypedQuestion:
+    """A question that a decision model answers with probabilities."""
 
     name: str
     kind: QuestionKind
     instruction: str
-    choices: tuple[str, ...] = ()  # of a score its levels, the lowest first
+    choices: tuple[str, ...] = ()  # of a score its levels, the lowest first; none of a predicate
     descriptions: Mapping[str, str] | None = None  # choice, or ``true`` and ``false`` -> words
 
-    def described(self, choice: str) -> str:
+    def description_of(self, choice: str) -> str:
         """Return the words that describe a choice; empty without any."""
         return (self.descriptions or {}).get(choice, "")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Decided:
-    """The values of output fields, and field -> the probabilities of each of its labels in order."""
+class Decisions:
+    """The values that a decision model's probabilities give to the output fields of a request."""
 
-    values: Mapping[str, object]
+    values: Mapping[str, object]  # output field -> value
+    # output field with closed labels -> label -> probability, once for each unit
     probabilities: Mapping[str, Sequence[Mapping[str, float]]]
 
 
-def state_of(request: TypedRequest) -> State:
+def subject_of(request: TypedRequest) -> Subject:
     """Return the subject of the questions of a request: the text of its inputs."""
     texts: dict[str, str] = {}
     for name, info in request.signature.input_fields.items():
@@ -78,7 +90,7 @@ def state_of(request: TypedRequest) -> State:
     return texts
 
 
-def typed_questions(request: TypedRequest) -> tuple[Question, ...]:
+def typed_questions(request: TypedRequest) -> tuple[TypedQuestion, ...]:
     """Return all questions of a request; a ``ModelError`` names a field that no decision model can answer."""
     if request.demos:
         raise ModelError(
@@ -91,28 +103,33 @@ def typed_questions(request: TypedRequest) -> tuple[Question, ...]:
                 f"decision models are asked about texts, and {name!r} is an image",
                 hint="name a chat model that sees images",
             )
-    questions: list[Question] = []
+    questions: list[TypedQuestion] = []
     for field in _output_fields(request):
         questions += _questions_about(field, request)
     return tuple(questions)
 
 
-def read_decisions(request: TypedRequest, distributions: Mapping[str, Distribution]) -> Decided:
-    """Return the values of a request's output fields by question -> probabilities."""
+def make_decisions(request: TypedRequest, distributions: Mapping[str, Distribution]) -> Decisions:
+    """Return the values of a request's output fields.
+
+    Args:
+        request: the request whose questions (:func:`typed_questions`) were answered.
+        distributions: name of a question -> its probabilities.
+    """
     values: dict[str, object] = {}
     probabilities: dict[str, Sequence[Mapping[str, float]]] = {}
     for field in _output_fields(request):
         answers: list[Distribution] = []
         for question in _questions_about(field, request):
             answers.append(distributions[question.name])
-        values[field.name] = _value(field, request, answers)
+        values[field.name] = _value_of_field(field, request, answers)
         if field.name in closed_fields(request.signature) and field.shape.kind != "labels":
             probabilities[field.name] = [_choice_probabilities(field, answer) for answer in answers]
-    return Decided(values=values, probabilities=probabilities)
+    return Decisions(values=values, probabilities=probabilities)
 
 
 def split_wording(instruction: str, labels: Sequence[str]) -> tuple[str, dict[str, str]]:
-    """Return the question in an instruction, and label -> the words that a line ``LABEL: words`` describes it by."""
+    """Return an instruction without its lines ``LABEL: words``, and label -> words of these lines."""
     by_key = {label.casefold(): label for label in labels}
     question_lines: list[str] = []
     descriptions: dict[str, str] = {}
@@ -127,7 +144,7 @@ def split_wording(instruction: str, labels: Sequence[str]) -> tuple[str, dict[st
 
 
 def join_wording(question: str, descriptions: Mapping[str, str]) -> str:
-    """Return the instruction that :func:`split_wording` takes apart."""
+    """Return the instruction that holds a question and a line ``LABEL: words`` for each label."""
     lines = [question]
     for label, words in descriptions.items():
         lines.append(f"{label}: {words}")
@@ -142,29 +159,33 @@ def _output_fields(request: TypedRequest) -> list[Field]:
     return fields
 
 
-def _questions_about(field: Field, request: TypedRequest) -> Iterator[Question]:
-    """Yield the questions that an output field stands for."""
+def _questions_about(field: Field, request: TypedRequest) -> Iterator[TypedQuestion]:
+    """Yield the questions that an output field stands for: one, or one for each of several labels or sentences."""
     shape = field.shape
     wording, descriptions = split_wording(request.signature.instructions, shape.labels)
-    instruction = _with_description(wording, field, is_only=len(request.signature.output_fields) == 1)
+    instruction = _instruction_of(wording, field, is_only=len(request.signature.output_fields) == 1)
     match shape.kind:
         case "bool" | "label" | "preference":
-            yield _about_label(field.name, instruction, shape.labels, descriptions)
+            yield _label_question(field.name, instruction, shape.labels, descriptions)
         case "labels":
             for number, label in enumerate(shape.labels, 1):
                 words = descriptions.get(label, "")
-                asked = f"{instruction}\nDoes this apply: {label}"
+                label_instruction = f"{instruction}\nDoes this apply: {label}"
                 if words:
-                    asked += f" ({words})"
-                yield Question(name=f"{field.name}_{number}", kind="predicate", instruction=f"{asked}?")
+                    label_instruction += f" ({words})"
+                yield TypedQuestion(
+                    name=f"{field.name}_{number}", kind="predicate", instruction=f"{label_instruction}?"
+                )
         case "tags":
             for number, text in _numbered_texts(request, field):
-                asked = f"{instruction}\nThe sentence: {text}"
-                yield _about_label(f"{field.name}_{number}", asked, shape.labels, descriptions)
+                sentence_instruction = f"{instruction}\nThe sentence: {text}"
+                yield _label_question(
+                    f"{field.name}_{number}", sentence_instruction, shape.labels, descriptions
+                )
         case "score":
             levels = _levels(field)
             _, level_words = split_wording(request.signature.instructions, levels)
-            yield Question(
+            yield TypedQuestion(
                 name=field.name,
                 kind="score",
                 instruction=instruction,
@@ -175,22 +196,25 @@ def _questions_about(field: Field, request: TypedRequest) -> Iterator[Question]:
             raise _unanswerable(field)
 
 
-def _with_description(wording: str, field: Field, *, is_only: bool) -> str:
-    """Return the question of a field: the instruction, and the field's description or, of several fields, its name."""
-    described: list[str] = []
+def _instruction_of(wording: str, field: Field, *, is_only: bool) -> str:
+    """Return the instruction of a field's questions: the wording, and below it the field's description.
+
+    Where a signature has several output fields, the description begins with the field's name.
+    """
+    description_lines: list[str] = []
     for line in field.description.splitlines():
-        if not line.startswith(_CONSTRAINTS):  # the ends of a score are its levels
-            described.append(line)
-    words = "\n".join(described)
+        if not line.startswith(_CONSTRAINTS):  # the levels of a score say its ends
+            description_lines.append(line)
+    words = "\n".join(description_lines)
     if not is_only:
         words = f"{field.name}: {words or field.name.replace('_', ' ')}"
     return f"{wording}\n{words}".strip()
 
 
-def _about_label(
+def _label_question(
     name: str, instruction: str, labels: Sequence[str], descriptions: Mapping[str, str]
-) -> Question:
-    """Return the question which of the labels holds: yes or no where these are the labels."""
+) -> TypedQuestion:
+    """Return the question which of the labels holds: a predicate where they say yes and no, else a choice."""
     if not 2 <= len(labels) <= MOST_CHOICES:
         raise ModelError(
             f"{name!r} has {len(labels)} labels, and a decision model chooses among 2 to {MOST_CHOICES}",
@@ -198,7 +222,7 @@ def _about_label(
         )
     yes = affirmative_of(labels)
     if not yes:
-        return Question(
+        return TypedQuestion(
             name=name,
             kind="choice",
             instruction=instruction,
@@ -208,11 +232,11 @@ def _about_label(
     words: dict[str, str] = {}
     for label, description in descriptions.items():
         words[_TRUE if label == yes else _FALSE] = description
-    return Question(name=name, kind="predicate", instruction=instruction, descriptions=words)
+    return TypedQuestion(name=name, kind="predicate", instruction=instruction, descriptions=words)
 
 
 def affirmative_of(labels: Sequence[str]) -> str:
-    """Return the label that says yes, of labels that say yes and no; empty of others."""
+    """Return the label that says yes; empty where the labels are not one that says yes and one that says no."""
     affirmative = _AFFIRMATIVE.get(frozenset(label.casefold() for label in labels), "")
     for label in labels:
         if label.casefold() == affirmative:
@@ -221,35 +245,40 @@ def affirmative_of(labels: Sequence[str]) -> str:
 
 
 def _levels(field: Field) -> tuple[str, ...]:
-    """Return the levels of a score, the lowest first; a ``ModelError`` where there are too many."""
+    """Return the levels of a score, the lowest first.
+
+    Raises:
+        ModelError: there are too many, or they are not whole numbers, one apart.
+    """
     shape = field.shape
-    places = round(shape.high - shape.low) + 1
-    is_whole = shape.low.is_integer() and shape.high.is_integer()
-    is_even = not shape.levels or len(shape.levels) == places
-    if not (is_whole and is_even and 2 <= places <= MOST_LEVELS):
+    count = round(shape.high - shape.low) + 1
+    has_whole_ends = shape.low.is_integer() and shape.high.is_integer()
+    has_all_between = not shape.levels or len(shape.levels) == count
+    if not (has_whole_ends and has_all_between and 2 <= count <= MOST_LEVELS):
         raise ModelError(
             f"{field.name!r} is a score from {shape.low:g} to {shape.high:g}, and a decision model scores on 2 to "
             f"{MOST_LEVELS} levels, one apart",
             hint="give the field such ends, for example 1 to 5, or name another model",
         )
-    return tuple(str(int(shape.low) + place) for place in range(places))
+    return tuple(str(int(shape.low) + place) for place in range(count))
 
 
 def _numbered_texts(request: TypedRequest, field: Field) -> list[tuple[int, str]]:
     """Return number and text of each sentence that a row asks about."""
-    # The judged input has a numbered text on every line. Where evidence looks so too, the later input is the judged.
-    found: list[tuple[int, str]] = []
+    # The judged input has a numbered text on every line. Where the evidence has them too, it is the later input.
+    judged_texts: list[tuple[int, str]] = []
     for name in request.signature.input_fields:
         text = request.inputs.get(name)
         lines = text.splitlines() if isinstance(text, str) else []
         matches = [_NUMBERED.fullmatch(line) for line in lines]
         numbered = [(int(match[1]), match[2]) for match in matches if match]
         numbers = [number for number, _ in numbered]
-        if numbered and len(numbered) == len(lines) and numbers == sorted(set(numbers)):
-            found = numbered
-    if not found:
+        is_increasing = numbers == sorted(set(numbers))
+        if numbered and len(numbered) == len(lines) and is_increasing:
+            judged_texts = numbered
+    if not judged_texts:
         raise _unanswerable(field)
-    return found
+    return judged_texts
 
 
 def _unanswerable(field: Field) -> ModelError:
@@ -261,25 +290,12 @@ def _unanswerable(field: Field) -> ModelError:
     )
 
 
-_FORMS: Final[Mapping[str, str]] = {
-    "echo": "an echo of the text in tags",
-    "indices": "a list of numbers",
-    "texts": "a list of texts",
-    "objects": "a set of objects",
-    "bools": "a list of flags",
-    "tag": "an object",
-    "map": "an object",
-    "number": "a number without ends",
-}
-"""Kind of field -> how it is asked for."""
-
-
-def _value(field: Field, request: TypedRequest, answers: Sequence[Distribution]) -> object:
-    """Return the value of an output field by the probabilities of its questions."""
+def _value_of_field(field: Field, request: TypedRequest, answers: Sequence[Distribution]) -> object:
+    """Return the value that the probabilities of its questions give to an output field."""
     shape = field.shape
     match shape.kind:
         case "bool":
-            return _likeliest(field, answers[0]) == shape.labels[0]
+            return _likeliest_label(field, answers[0]) == shape.labels[0]
         case "labels":
             labels: list[str] = []
             for label, answer in zip(shape.labels, answers, strict=True):
@@ -292,12 +308,12 @@ def _value(field: Field, request: TypedRequest, answers: Sequence[Distribution])
             for (number, _), answer in zip(_numbered_texts(request, field), answers, strict=True):
                 item: dict[str, object] = {part.name: "" for part in shape.parts}
                 item[number_name] = number
-                item[label_name] = _likeliest(field, answer)
+                item[label_name] = _likeliest_label(field, answer)
                 items.append(item)
             return items
         case "score":
             return _expected_score(field, answers[0])
-    return _likeliest(field, answers[0])
+    return _likeliest_label(field, answers[0])
 
 
 def _expected_score(field: Field, answer: Distribution) -> float:
@@ -313,14 +329,18 @@ def _expected_score(field: Field, answer: Distribution) -> float:
     return round(mean, 4)
 
 
-def _likeliest(field: Field, answer: Distribution) -> str:
+def _likeliest_label(field: Field, answer: Distribution) -> str:
     """Return the label with the highest probability, the first among equals."""
     probabilities = _choice_probabilities(field, answer)
     return max(probabilities, key=lambda label: probabilities[label])
 
 
 def _choice_probabilities(field: Field, answer: Distribution) -> dict[str, float]:
-    """Return label -> probability of one answer, to six digits."""
+    """Return label -> probability of one answer; the probabilities are scaled to a sum of 1.
+
+    Raises:
+        ValueError: all of them are 0. KeyError: the answer lacks a label.
+    """
     labels = field.shape.labels
     yes = affirmative_of(labels)
     probabilities: dict[str, float] = {}
@@ -332,4 +352,4 @@ def _choice_probabilities(field: Field, answer: Distribution) -> dict[str, float
     total = sum(probabilities.values())
     if not total > 0:
         raise ValueError("no choice has a probability")
-    return {label: round(share / total, 6) for label, share in probabilities.items()}
+    return {label: round(probability / total, 6) for label, probability in probabilities.items()}
