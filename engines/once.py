@@ -1,4 +1,4 @@
-"""Answers that several cases of a job share: each is asked for once, and whoever comes meanwhile waits for it."""
+"""Answers that several cases of a job share: the first case asks for an answer, and the others wait for it."""
 
 import asyncio
 from collections import OrderedDict
@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 from .ledger import Spend
 
 _MOST_KEPT: Final = 10_000
-"""Answers that are kept at once; the oldest is asked for again."""
+"""The most answers that are kept. Then each new one drops the oldest, which is asked for again when it is needed."""
 
 
 class SharedAnswer(NamedTuple):
@@ -17,11 +17,11 @@ class SharedAnswer(NamedTuple):
 
     text: str
     spend: Spend
-    is_new: bool = True  # whether the case in hand has paid it
+    is_new: bool = True  # whether the case that gets it asked for it, and so paid its call
 
 
 class SharedAnswers:
-    """The answers that cases of a job share, by what was asked."""
+    """The answers that cases of a job share; cases that need the same answer have the same key."""
 
     def __init__(self) -> None:
         self._answers: OrderedDict[str, SharedAnswer] = OrderedDict()
@@ -30,9 +30,9 @@ class SharedAnswers:
         )
 
     async def get(self, key: str, ask: Callable[[], Awaitable[SharedAnswer]]) -> SharedAnswer:
-        """Return the answer to what a key stands for; ``ask`` gets one that nobody has asked for.
+        """Return the answer of a key; for the first case that needs it ``ask`` makes the call.
 
-        An error of ``ask`` is not kept: whoever comes next asks again.
+        An error of ``ask`` reaches the case that asked. The next case asks again.
         """
         locks = self._locks.setdefault(asyncio.get_running_loop(), {})
         lock = locks.setdefault(key, asyncio.Lock())
@@ -42,7 +42,7 @@ class SharedAnswers:
                 return answer
             try:
                 answer = await ask()
-            finally:  # whoever waits has the lock already
+            finally:  # cases that wait hold the lock object itself, so its entry can go
                 locks.pop(key, None)
             self._answers[key] = answer._replace(is_new=False)
             if len(self._answers) > _MOST_KEPT:

@@ -1,11 +1,10 @@
-"""Atomic questions beside a judge's own: what one demand splits into, as a value, and how a prompt asks all of them.
+"""Small questions about a row that a prompt asks in the same call, before it asks for the judge's answer.
 
-A question can be answered with yes or no, or with 1 to 5, from the row alone. All of them are asked in the call of the
-judge's own answer, before it. How a value follows from the answers is no business of this module
-(:mod:`jurist.programs.word_rule`).
+A question is answered with yes or no, or with 1 to 5, from the row alone. One output field takes all answers.
+:mod:`jurist.programs.word_rule` makes a value of them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
@@ -18,9 +17,9 @@ from .verdicts import Verdict
 
 FIELD: Final = "question_answers"
 """The output field that holds all answers."""
-_MARK: Final = "jurist_questions"
-"""The entry of the field that holds its questions."""
-_HEAD: Final = (
+_QUESTIONS_KEY: Final = "jurist_questions"
+"""The key under which this field holds its questions."""
+_REQUEST: Final = (
     "the answer to each of these questions about the row, one a line, as in `1: yes`; each of them is answered alone, "
     "by what the row says"
 )
@@ -31,7 +30,7 @@ class Question:
     """One question about a row."""
 
     text: str
-    kind: str = YES_NO  # what it is answered with, of ``ANSWER_KINDS``
+    kind: str = YES_NO  # of its answer, one of ``ANSWER_KINDS``
 
     def __post_init__(self) -> None:
         """Refuse a kind that no reader knows."""
@@ -55,33 +54,33 @@ Questions: TypeAlias = tuple[Question, ...]
 
 
 def questions_of(signature: type[dspy.Signature]) -> Questions:
-    """Return the questions that a signature asks; nothing for one that asks none."""
+    """Return the questions that a signature asks; empty for a signature without any."""
     field = signature.output_fields.get(FIELD)
     if field is None or not isinstance(field.json_schema_extra, dict):
         return ()
-    return tuple(field.json_schema_extra.get(_MARK, ()))
+    return tuple(field.json_schema_extra.get(_QUESTIONS_KEY, ()))
 
 
 def with_questions(signature: type[dspy.Signature], questions: Questions) -> type[dspy.Signature]:
-    """Return a signature that asks these questions, and no other, before its own outputs."""
+    """Return a signature with these questions, in place of any that it has, before its own outputs."""
     if questions_of(signature) == questions:
         return signature
     if questions_of(signature):
         signature = signature.delete(FIELD)
     if not questions:
         return signature
-    asking: type[dspy.Signature] = signature.prepend(FIELD, _field(questions), type_=str)
-    return asking
+    longer_signature: type[dspy.Signature] = signature.prepend(FIELD, _answer_field(questions), type_=str)
+    return longer_signature
 
 
-def _field(questions: Questions) -> FieldInfo:
-    """Return the output field in which these questions are answered."""
-    lines = [_HEAD]
+def _answer_field(questions: Questions) -> FieldInfo:
+    """Return the output field that takes the answers to these questions; its description lists them."""
+    lines = [_REQUEST]
     for number, question in enumerate(questions, 1):
         lines.append(f"  {number}: {question.text} ({question.kind})")
     field: FieldInfo = dspy.OutputField(desc="\n".join(lines))
     extra: Any = field.json_schema_extra
-    extra[_MARK] = questions
+    extra[_QUESTIONS_KEY] = questions
     return field
 
 
@@ -92,9 +91,18 @@ def kinds_of(questions: Questions) -> tuple[str, ...]:
 
 
 def read_answers(verdict: Verdict, reply: Mapping[str, object], questions: Questions) -> Verdict:
-    """Return the verdict of a reply with its answers to the questions; without a value if it answers none of them."""
+    """Return the verdict of a reply with its answers to the questions.
+
+    A reply that answers none of them has no value, as an unusable reply.
+
+    Args:
+        verdict: the verdict that the judge's answer read from the reply.
+        reply: the output fields of the reply.
+        questions: the questions that its prompt asked.
+    """
     answers = read_numbered_answers(str(reply.get(FIELD) or ""), kinds_of(questions))
     if any(answer is not None for answer in answers):
         return replace(verdict, answers=tuple(answers))
-    nothing: Sequence[None] = (None,) * len(verdict.values)
-    return Verdict(values=tuple(nothing), error=f"none of {len(questions)} questions is answered")
+    return Verdict(
+        values=(None,) * len(verdict.values), error=f"none of {len(questions)} questions is answered"
+    )

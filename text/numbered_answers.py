@@ -1,4 +1,4 @@
-"""Answers to numbered questions in one reply: how they are read, and what several replies say together.
+"""Answers to numbered questions: how they are read from a reply, and their means over several replies.
 
 Written with the standard library, because exports carry this source along and have to read the same.
 """
@@ -10,14 +10,14 @@ from typing import Final
 YES_NO: Final = "yes or no"
 ONE_TO_FIVE: Final = "1 to 5"
 ANSWER_KINDS: Final = (YES_NO, ONE_TO_FIVE)
-"""The kinds of questions, by what they are answered with."""
+"""The kinds of answers; each question has one."""
 _SEPARATOR: Final = re.compile(r"[\n\r]|,\s*(?=[\"']?\d+[\"']?\s*:)")
 """The end of an answer: a line break, or in JSON a comma before the next number."""
 _ANSWER: Final = re.compile(
     r"[^\w]*(?:(?:question|answer|q)\W{0,3})?(\d{1,3})[^\w]+(yes|no|[1-5])(?:[^\w.]*|\.|[\"'*]*\s*[,;:.(\u2013\u2014-](?!\d).*)",
     re.IGNORECASE,
 )
-"""A number, then an answer, which a remark may follow."""
+"""The number of a question, then its answer, which a remark may follow."""
 
 
 def read_numbered_answers(text: str, kinds: Sequence[str]) -> list[float | None]:
@@ -25,7 +25,7 @@ def read_numbered_answers(text: str, kinds: Sequence[str]) -> list[float | None]
 
     ``None`` stands for a question without an answer of its kind, and for one that is answered in two ways.
     """
-    found: list[set[float]] = [set() for _ in kinds]
+    values_of_question: list[set[float]] = [set() for _ in kinds]
     for line in _SEPARATOR.split(text):
         match = _ANSWER.fullmatch(line.strip())
         if match is None:
@@ -35,9 +35,9 @@ def read_numbered_answers(text: str, kinds: Sequence[str]) -> list[float | None]
             continue
         answer = _value_of_answer(match[2].lower(), kinds[place])
         if answer is not None:
-            found[place].add(answer)
+            values_of_question[place].add(answer)
     answers: list[float | None] = []
-    for values in found:
+    for values in values_of_question:
         answers.append(values.pop() if len(values) == 1 else None)
     return answers
 
@@ -55,6 +55,9 @@ def mean_answers(samples: Sequence[Sequence[float | None]]) -> list[float | None
     """Return the mean answer to each question over the samples that answer it; ``None`` where none does."""
     means: list[float | None] = []
     for answers in zip(*samples, strict=True):
-        given = [answer for answer in answers if answer is not None]
-        means.append(sum(given) / len(given) if given else None)
+        values = [answer for answer in answers if answer is not None]
+        if values:
+            means.append(sum(values) / len(values))
+        else:
+            means.append(None)
     return means

@@ -1,7 +1,7 @@
-"""``questions``: the judge's demand split into atomic questions, whose answers a fitted head weighs.
+"""``questions``: sets of small questions that a proposer splits the judge's instruction into, under fitted heads.
 
 After LLM-Rubric (arXiv 2501.00274), AutoMetrics (2512.17267) and HypoEval (2504.07174): a model answers small questions
-better than a whole demand, and a regression learns from labels what each answer says of it.
+better than one large question, and a regression (a head) learns from labels how much each answer weighs.
 """
 
 import random
@@ -24,12 +24,13 @@ from ..proposing import CopyGuard, Writing, count_proposals, exemplar, propose, 
 from ..question_labels import LEAST_ANSWERED, may_fit_head, why_no_questions
 
 _LONGEST: Final = 300
-"""Characters of a question."""
+"""The most characters of a question."""
 _QUESTION: Final = re.compile(
     r"\W*(?:\d+\s*[.):]\s*)?(?P<text>\w.*?[?？])\W*?(?:[\[(](?P<kind>[^\[\]()]*)[\])])?\W*", re.UNICODE
 )
-"""A line with a question, and in brackets what it is answered with."""
+"""A line of a proposal: a question, then its kind of answer in brackets."""
 _SCORED: Final = re.compile(r"1\s*(?:to|-|–|\.\.|…)\s*5")
+"""The brackets of a question that is answered with 1 to 5."""
 
 
 class ProposeQuestions(dspy.Signature):
@@ -57,7 +58,7 @@ class QuestionsOptimizer(Writing, Optimizer):
     """The settings: how many sets of questions are tried, how many questions are in each, and what a proposer sees."""
 
     sets: int = 2  # sets of questions that are tried
-    most: int = 12  # questions of a set, at most
+    most: int = 12  # the most questions of a set
     fewest: int = 3  # usable questions without which a set is not tried
     shown: int = 24  # labelled rows of train that a proposer sees
     name: str = "questions"
@@ -77,7 +78,7 @@ class QuestionsOptimizer(Writing, Optimizer):
         return (1 + self.sets) * cases * job.calls_per_case + self.sets
 
     def run(self, job: Job, board: Board, start: Candidate) -> None:
-        """Score the start, then sets of questions, on all of train and dev."""
+        """Score the start, then a prompt with each set of questions, on all of train and dev."""
         board.score(start, job.dev + tuple(job.labelled_train()))
         for turn in range(1, self.sets + 1):
             for candidate in self.propose(job, board, start, turn):
@@ -86,32 +87,38 @@ class QuestionsOptimizer(Writing, Optimizer):
 
     def propose(self, job: Job, board: Board, start: Candidate, turn: int) -> list[Candidate]:
         """Enter a prompt with a new set of questions, and return it; nothing without enough usable questions."""
-        name = answering(job)
-        instruction = start.state.predictors[name].instructions
-        guard = CopyGuard(job.train, [instruction])
-        inputs = {"task": task(job, name), "current_instruction": instruction}
-        questions: Questions = ()
-        for attempt in range(2):
-            rows = "\n\n".join(self._rows(job, board, start, 2 * turn + attempt))
-            answers = propose(job, ProposeQuestions, [{**inputs, "rows": rows}], self.temperature)
-            for answer in answers:
-                questions = self._usable(answer["questions"], guard)
-            if len(questions) >= self.fewest:
-                break
-            if answers:
-                count_proposals(job, ProposeQuestions.__name__, 1, 0)
-                job.note(f"a proposal has {len(questions)} usable questions, {self.fewest} are needed")
-        if len(questions) < self.fewest:
+        questions = self._write_questions(job, board, start, turn)
+        if not questions:
             return []
-        state = start.state.with_questions(name, questions)
-        known_ids = set(board.candidates)
-        candidate = board.add(
-            state, parent=start, source=f"{self.name}, {len(questions)} asked with the judge's own", step=turn
-        )
-        return [] if candidate.id in known_ids else [candidate]
+        state = start.state.with_questions(answering(job), questions)
+        source = f"{self.name}, {len(questions)} asked with the judge's own"
+        earlier_ids = set(board.candidates)
+        candidate = board.add(state, parent=start, source=source, step=turn)
+        if candidate.id in earlier_ids:
+            return []
+        return [candidate]
 
-    def _rows(self, job: Job, board: Board, start: Candidate, turn: int) -> list[str]:
-        """Return labelled rows of train as texts for a proposer, wrongly and rightly judged ones in turn."""
+    def _write_questions(self, job: Job, board: Board, start: Candidate, turn: int) -> Questions:
+        """Return the questions of a new proposal, or of a second one; empty if neither has enough usable ones."""
+        predictor_name = answering(job)
+        instruction = start.state.predictors[predictor_name].instructions
+        guard = CopyGuard(job.train, [instruction])
+        inputs = {"task": task(job, predictor_name), "current_instruction": instruction}
+        for attempt in range(2):
+            rows = "\n\n".join(self._describe_rows(job, board, start, 2 * turn + attempt))
+            for answer in propose(job, ProposeQuestions, [{**inputs, "rows": rows}], self.temperature):
+                questions = self._usable_questions(answer["questions"], guard)
+                if len(questions) >= self.fewest:
+                    return questions
+                count_proposals(job, ProposeQuestions.__name__, count=1, usable=0)
+                job.note(f"a proposal has {len(questions)} usable questions, {self.fewest} are needed")
+        return ()
+
+    def _describe_rows(self, job: Job, board: Board, start: Candidate, turn: int) -> list[str]:
+        """Return labelled rows of train as texts for a proposer: half of them judged wrongly, as far as there are any.
+
+        Rows with a reason come first in the choice. The texts are in random order.
+        """
         wrong: list[Case] = []
         right: list[Case] = []
         for case in job.labelled_train():
@@ -132,38 +139,41 @@ class QuestionsOptimizer(Writing, Optimizer):
             words = f"people say: {truths(case, job.judge.answer)}"
             outcome = board.outcome(start, case)
             if outcome is not None:
-                words += f"\nthe judge: {_judged_words(outcome.verdict, has_error=outcome.has_error)}"
+                words += f"\nthe judge: {_describe_verdict(outcome.verdict, has_error=outcome.has_error)}"
             texts.append(f"row {number}\n{exemplar(case, words)}")
         return texts
 
-    def _usable(self, text: str, guard: CopyGuard) -> Questions:
+    def _usable_questions(self, text: str, guard: CopyGuard) -> Questions:
         """Return the questions of a proposal, without repetitions, long ones, and those that copy training rows."""
         questions: list[Question] = []
-        known_texts: set[str] = set()
+        normalised_texts: set[str] = set()
         for line in text.splitlines():
             match = _QUESTION.fullmatch(line.strip())
             if match is None or len(match["text"]) > _LONGEST:
                 continue
-            plain = normalised(match["text"])
-            if plain in known_texts or guard.share(match["text"]) > self.copied:
+            normalised_text = normalised(match["text"])
+            if normalised_text in normalised_texts or guard.share(match["text"]) > self.copied:
                 continue
-            known_texts.add(plain)
-            kind = ONE_TO_FIVE if _SCORED.search(match["kind"] or "") else YES_NO
+            normalised_texts.add(normalised_text)
+            kind = YES_NO
+            if _SCORED.search(match["kind"] or ""):
+                kind = ONE_TO_FIVE
             questions.append(Question(text=match["text"], kind=kind))
         return tuple(questions[: self.most])
 
 
-def _judged_words(verdict: Verdict, *, has_error: bool) -> str:
-    """Return the judge's verdict on a row, in words for a proposer."""
-    said = ", ".join(str(value) for value in verdict.values if value is not None) or "nothing usable"
-    return f"{said} ({'wrong' if has_error else 'right'})"
+def _describe_verdict(verdict: Verdict, *, has_error: bool) -> str:
+    """Return the judge's verdict on a row, in words for a proposer, such as "send (wrong)"."""
+    values = ", ".join(str(value) for value in verdict.values if value is not None) or "nothing usable"
+    correctness = "wrong" if has_error else "right"
+    return f"{values} ({correctness})"
 
 
 def _check_can_ask(job: Job) -> None:
-    """Refuse a judge, or a model, that cannot be asked questions beside the judge's own.
+    """Refuse a job whose prompts cannot ask questions, or whose gold has too few labels for a head.
 
     Raises:
-        OptimizerError: it cannot.
+        OptimizerError: the job is such a one; the message has the reason and the next step.
     """
     reason = why_no_questions(job.judge)
     hint = "leave out --optimizer questions"
@@ -188,7 +198,7 @@ def _check_can_ask(job: Job) -> None:
 
 
 def can_ask_questions(job: Job) -> bool:
-    """Say whether the judge and its model can be asked questions beside the judge's own, and may be."""
+    """Say whether the judge and its model can be asked questions, and the user allows them (no ``--no-questions``)."""
     return job.questions and job.reads_instructions and not job.decides and not why_no_questions(job.judge)
 
 
