@@ -29,7 +29,7 @@ from ..optimizers.registry import DEFAULT, code_hashes, list_nearest_row_optimiz
 from ..programs.asking import room_for
 from ..programs.deciding import check_sampling
 from ..programs.judge import Judge
-from ..programs.own_answer import OwnAnswer, own_answer_of, problem_with
+from ..programs.own_answer import OwnAnswer, own_answer_of, why_no_own_answer
 from ..programs.plugins import split_file_name
 from ..programs.settings import FOR_SEARCHES, AskSettings
 from ..programs.state import PromptState
@@ -105,7 +105,7 @@ class Plan:
         """The request for the model's own answer to the task; ``None`` where it may not be asked for."""
         if not self.own_answer or self.settings.sampling.is_panel or not self.model.writes_text:
             return None
-        if not self.configured_optimizer.tries_own_answer or problem_with(self.judge, self.task):
+        if not self.configured_optimizer.tries_own_answer or why_no_own_answer(self.judge, self.task):
             return None
         return own_answer_of(self.judge, self.task)
 

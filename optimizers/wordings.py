@@ -1,7 +1,7 @@
-"""The arm of a race that words the question of a decision model in other ways, without a proposer.
+"""The arm of a race that gives a decision model other wordings of its question, without a proposer.
 
-Such a model reads a question and descriptions of its choices, and no prompt. A handful of plain wordings is made of
-what the judge declares: its instruction, the name and the description of its field, and its labels.
+A decision model reads no prompt: it reads a question, and a description of each label. The arm makes a handful of plain
+wordings of what the judge declares: its instruction, the names of its fields, and its labels.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .raced import Track
 
 @dataclass(frozen=True, kw_only=True)
 class Wordings:
-    """Proposes other questions and descriptions of the choices, all in its first turn."""
+    """The arm. It proposes all wordings in its first turn."""
 
     name: str = "wordings"
     product: ClassVar[str] = "wording of the question"
@@ -30,10 +30,10 @@ class Wordings:
         return 0
 
     def propose(self, track: Track, turn: int) -> list[Candidate]:
-        """Enter the wordings, and return them; none in later turns."""
-        candidates: list[Candidate] = []
+        """Enter a candidate with each wording, and return the new ones; none in later turns."""
         if turn > 1:
-            return candidates
+            return []
+        candidates: list[Candidate] = []
         state = track.board.basic.state
         for name, predictor in track.job.judge.basic().named_predictors():
             for wording in wordings_of(predictor.signature):
@@ -43,12 +43,12 @@ class Wordings:
 
 
 def wordings_of(signature: type[dspy.Signature]) -> list[str]:
-    """Return other wordings of a signature's question: each of a few questions with each kind of descriptions."""
+    """Return other wordings of a signature's question: each of a few questions with each set of descriptions."""
     wordings: list[str] = []
     labels = _labels_in(signature)
-    basic_question, described = split_wording(signature.instructions, labels)
-    for question in _questions(signature, basic_question):
-        for descriptions in (described, *_descriptions(signature, labels)):
+    basic_question, basic_descriptions = split_wording(signature.instructions, labels)
+    for question in _phrase_questions(signature, basic_question):
+        for descriptions in (basic_descriptions, *_describe_labels(signature, labels)):
             wording = join_wording(question, descriptions)
             if wording not in (signature.instructions, *wordings):
                 wordings.append(wording)
@@ -56,7 +56,7 @@ def wordings_of(signature: type[dspy.Signature]) -> list[str]:
 
 
 def _labels_in(signature: type[dspy.Signature]) -> tuple[str, ...]:
-    """Return the labels of the only field of a signature that gives labels; none of several fields."""
+    """Return the labels of the one field of a signature that gives labels; none if there are several such fields."""
     fields = closed_fields(signature)
     if len(fields) != 1:
         return ()
@@ -64,29 +64,29 @@ def _labels_in(signature: type[dspy.Signature]) -> tuple[str, ...]:
     return field.labels
 
 
-def _questions(signature: type[dspy.Signature], basic_question: str) -> list[str]:
-    """Return the questions: the basic one, and those that name the fields."""
-    judged = _in_words(list(signature.input_fields)[-1])
+def _phrase_questions(signature: type[dspy.Signature], basic_question: str) -> list[str]:
+    """Return the basic question and, for one output field, two others that name the judged input (the last one)."""
+    judged_input = _in_words(list(signature.input_fields)[-1])
     questions = [basic_question]
     if len(signature.output_fields) == 1:
         (field,) = signature.output_fields
-        questions.append(f"What is the {_in_words(field)} of the {judged}?")
-        questions.append(f"{basic_question}\nJudge the {judged} by what it says as a whole.")
+        questions.append(f"What is the {_in_words(field)} of the {judged_input}?")
+        questions.append(f"{basic_question}\nJudge the {judged_input} by what it says as a whole.")
     return questions
 
 
-def _descriptions(signature: type[dspy.Signature], labels: tuple[str, ...]) -> list[dict[str, str]]:
-    """Return the kinds of descriptions of the choices, each label -> words."""
-    judged = _in_words(list(signature.input_fields)[-1])
+def _describe_labels(signature: type[dspy.Signature], labels: tuple[str, ...]) -> list[dict[str, str]]:
+    """Return two sets of descriptions, each label -> words: by the judged input, and by the output field."""
     if len(labels) < 2:
         return []
-    of_input: dict[str, str] = {}
-    of_field: dict[str, str] = {}
+    by_input: dict[str, str] = {}
+    by_field: dict[str, str] = {}
+    judged_input = _in_words(list(signature.input_fields)[-1])
     field = _in_words(next(iter(signature.output_fields)))
     for label in labels:
-        of_input[label] = f"the {judged} is {_in_words(label)}"
-        of_field[label] = f"{_in_words(label)} {field}"
-    return [of_input, of_field]
+        by_input[label] = f"the {judged_input} is {_in_words(label)}"
+        by_field[label] = f"{_in_words(label)} {field}"
+    return [by_input, by_field]
 
 
 def _in_words(name: str) -> str:

@@ -1,7 +1,7 @@
-"""The model's own answer: before it judges, the model does the task itself, and does not see what is judged.
+"""The model's own answer: before the model judges, it does the task itself, without the text that is judged.
 
-The answer then stands below the task in the judge's prompt. It is text that a model wrote from text that others wrote,
-so it is defused like every input.
+The own answer then stands below the task in the judge's prompt. A model wrote it from text of strangers, so it is
+defused like every input.
 """
 
 from __future__ import annotations
@@ -36,46 +36,46 @@ _MATERIAL_NAMES: Final = frozenset({
     "context", "contexts", "document", "documents", "passage", "passages", "article", "source", "sources",
     "knowledge", "facts", "evidence", "choices", "options", "history",
 })  # fmt: skip
-"""Words in the names of inputs that a task is about."""
-_OTHER_NAMES: Final = frozenset({"system", "rubric", "judge", "judging"})
+"""Words in the names of inputs that are the material of a task."""
+_JUDGE_NAMES: Final = frozenset({"system", "rubric", "judge", "judging"})
 """Words in the names of inputs that are for the judge alone."""
 _REFERENCE_NAMES: Final = frozenset({"reference", "expected", "gold", "correct"})
-"""Words in the names of inputs that are an answer to compare with."""
+"""Words in the names of inputs that are the correct answer, with which the judge compares."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class OwnAnswer:
-    """The request for a model's own answer, and its place in the judge's prompt."""
+    """The request for a model's own answer, and the place of that answer in the judge's prompt."""
 
-    task: tuple[str, ...]  # the inputs that it is shown; its answer stands below the last of them
+    task: tuple[str, ...]  # the inputs in the request; the answer stands below the last of them
     prompt: str  # the request, with each of these inputs as ``{{name}}``
-    label: str = LABEL  # the line above it in the judge's prompt
+    label: str = LABEL  # the line above the answer in the judge's prompt
 
     @property
     def words(self) -> str:
-        """A line about it for people."""
+        """A line for people that says what the setting does."""
         names = " and ".join(self.task)
         return f"reference first: the model answers {names} itself before it judges, in one more call for each task"
 
     def to_json(self) -> dict[str, object]:
-        """Return it as JSON values."""
+        """Return the request as JSON values."""
         return {"task": list(self.task), "prompt": self.prompt, "label": self.label}
 
     def task_values(self, inputs: Inputs) -> dict[str, str]:
-        """Return the inputs that are shown in the request, defused."""
+        """Return the inputs in the request, defused: name -> text."""
         return {name: str(defuse(inputs[name])) for name in self.task}
 
     def add_to(self, values: dict[str, object], answer: str) -> dict[str, object]:
-        """Return the values of a judge's prompt with the own answer below the task."""
+        """Return the inputs of a judge's prompt with an own answer below the task; the answer is defused here."""
         name = self.task[-1]
         return {**values, name: below_task(str(values[name]), self.label, defuse(answer))}
 
     def predictor(self) -> dspy.Predict:
-        """Return the predictor of the request."""
+        """Return the predictor of the request, one for equal requests."""
         return _make_predictor(self)
 
     def adapter(self) -> TextAdapter:
-        """Return the adapter of the request."""
+        """Return the adapter of the request, one for equal prompts."""
         return _make_text_adapter(self.prompt)
 
 
@@ -110,36 +110,38 @@ def own_answer_of(judge: Judge, task: Sequence[str] = ()) -> OwnAnswer:
     Raises:
         UsageError: the judge has no task that a model could do itself.
     """
-    problem = problem_with(judge, task)
-    if problem:
+    reason = why_no_own_answer(judge, task)
+    if reason:
         raise UsageError(
-            f"the model cannot answer first for judge {judge.name}: {problem}",
+            f"the model cannot answer first for judge {judge.name}: {reason}",
             hint="leave out --own-answer, or name the inputs that are the task: --own-answer question",
         )
     names = tuple(task) or infer_task(judge)
     parts = [_REQUEST]
     for name in names:
-        variable = f"{{{{{name}}}}}"
-        parts.append(variable if len(names) == 1 else f"{name}:\n{variable}")
+        placeholder = f"{{{{{name}}}}}"
+        if len(names) > 1:
+            placeholder = f"{name}:\n{placeholder}"
+        parts.append(placeholder)
     return OwnAnswer(task=names, prompt="\n\n".join(parts))
 
 
 def infer_task(judge: Judge) -> tuple[str, ...]:
-    """Return the inputs that are the task by their names, with what the task is about.
+    """Return the inputs whose names say that they are the task or its material, in their order.
 
-    It is empty without a task, where people give an answer to compare with, and where an input is no text, such as an
-    image: the task may be about that.
+    There are none if no name says that it is the task, if an input is the correct answer, and if an input is no text,
+    such as an image: the task may be about that.
     """
+    text_inputs = _text_inputs_beside_judged(judge)
+    if len(text_inputs) + len(judge.answer.unit_fields) < len(judge.input_fields):
+        return ()
     names: list[str] = []
     has_task = False
-    texts = _texts_beside_judged(judge)
-    if len(texts) + len(judge.answer.unit_fields) < len(judge.input_fields):
-        return ()
-    for name in texts:
+    for name in text_inputs:
         words = set(name.lower().split("_"))
         if words & _REFERENCE_NAMES:
             return ()
-        if words & _OTHER_NAMES:
+        if words & _JUDGE_NAMES:
             continue
         if words & _TASK_NAMES:
             has_task = True
@@ -149,7 +151,7 @@ def infer_task(judge: Judge) -> tuple[str, ...]:
     return tuple(names) if has_task else ()
 
 
-def problem_with(judge: Judge, task: Sequence[str] = ()) -> str:
+def why_no_own_answer(judge: Judge, task: Sequence[str] = ()) -> str:
     """Return the reason why a judge's model cannot answer first, in words; empty if it can.
 
     Args:
@@ -162,20 +164,20 @@ def problem_with(judge: Judge, task: Sequence[str] = ()) -> str:
         return "its program has several steps, or code of its own"
     if judge.answer.per_unit:
         return "it labels the parts of a text, and a task has no such parts"
-    texts = _texts_beside_judged(judge)
+    text_inputs = _text_inputs_beside_judged(judge)
     for name in task:
         if name in judge.answer.unit_fields:
             return f"{name} is what it judges"
-        if name not in texts:
-            known = ", ".join(texts) or "none"
-            return f"{name} is none of its inputs of text beside what it judges ({known})"
+        if name not in text_inputs:
+            names = ", ".join(text_inputs) or "none"
+            return f"{name} is none of its inputs of text beside what it judges ({names})"
     if not task and not infer_task(judge):
         return "by their names and types its inputs are no task of text, such as question, without a given answer"
     return ""
 
 
-def _texts_beside_judged(judge: Judge) -> list[str]:
-    """Return the inputs of text that are not judged, in their order."""
+def _text_inputs_beside_judged(judge: Judge) -> list[str]:
+    """Return the names of the inputs that are text and are not judged, in their order."""
     names: list[str] = []
     for name, info in judge.signature.input_fields.items():
         if name not in judge.answer.unit_fields and info.annotation is str:
