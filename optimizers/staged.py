@@ -1,6 +1,8 @@
 """The search in stages: the basic prompt's answers, nearest rows, questions, the model's own answer, written prompts.
 
-Each stage goes on only as long as the gain that may be expected of it is worth its tokens.
+Each stage goes on only as long as the gain that may be expected of it is worth its tokens. Tokens are counted in rows
+of the basic prompt; one such row is a length (:mod:`.worth`). Gains are compared in units of the metric; constants
+give them as shares of the metric's best value.
 """
 
 import math
@@ -19,49 +21,49 @@ from .thresholds import add_fitted
 from .worth import POINT, ROWS_PER_POINT, expected_gain, gain_for_lengths, gain_for_rows
 
 _SPREAD = 0.03
-"""The standard deviation of prompts of one kind that is expected before any of them was tried, in best values."""
+"""The standard deviation of the gains of prompts of one kind that is expected before any of them was tried."""
 _ROWS_SPREAD = 0.1
-"""The same of prompts that show labelled rows, where such rows help at all."""
+"""That standard deviation of prompts that show labelled rows, where such rows help at all."""
 _QUESTIONS_SPREAD = 0.1
-"""The same of prompts that ask questions, under the head that is fitted to their answers."""
+"""That standard deviation of prompts that ask questions, under the head that is fitted to their answers."""
 _QUESTION_SETS = 2
-"""Sets of questions that are tried, the second where the first leads."""
+"""The most sets of questions that are tried; the second is tried where the first leads."""
 _QUESTIONS_LENGTH = 2.0
-"""The tokens of a row that asks questions, in those of the basic prompt, before any was asked."""
+"""The lengths that a row with questions is expected to take, before any was asked."""
 _OWN_SPREAD = 0.1
-"""The standard deviation of prompts with the model's own answer, where a judge has a task, in best values."""
+"""That standard deviation of prompts with the model's own answer, where a judge has a task."""
 _OWN_LENGTH = 2.0
 """A row with an own answer is expected to take so many times the tokens of the row without it."""
 _SPREAD_PROMPTS = 1.0
-"""The weight of that expectation beside the prompts that were tried, in prompts."""
+"""The weight of an expected mean or standard deviation beside the prompts that were tried, in prompts."""
 _RECORD = 0.56
 """One more of n normal values is better than the best of them by about so many standard deviations, divided by n."""
 _PROPOSAL_ROWS = 5.0
 """A request to a proposer takes about as many tokens as so many rows of the basic prompt."""
-_LONGER = 2
-"""The line about a stop names so many times the rows per point with which the arm would have had one more turn."""
-_LONGEST = 4
-"""These are taken for at most so many times the present ones, however little the arm promises."""
+_SUGGESTED_FACTOR = 2
+"""The line about a stop suggests so many times the rows per point that would give the arm one more turn."""
+_MOST_FACTOR = 4
+"""The rows per point for one more turn count as at most so many times the present ones."""
 _ROUND_ROWS = 100
-"""The line names a multiple of so many rows."""
+"""The line suggests a multiple of so many rows per point."""
 _ALIKE_TURNS = 2
 """After so many turns in a row whose prompts all answer like their parents, an arm has no further turn."""
 _USUAL_OPENINGS = 2
-"""So many prompts that show rows usually meet their first cases."""
+"""The prompts that show rows of which a search usually scores the first cases."""
 _USUAL_PROMPTS = 20
-"""So many instructions are usually written."""
+"""The instructions that a search usually writes."""
 _USUAL_BLOCKS = 3
-"""So many blocks of cases an instruction meets on average."""
+"""The blocks of cases that an instruction meets on average."""
 _BASIC_SHARE = 3
 """The basic prompt takes at most one call in so many for its first pass over train and dev."""
 
 
 class RowsArm(Arm, Protocol):
-    """An arm that shows labelled rows with each call, in its n-th turn so many as the n-th of its sizes."""
+    """An arm whose prompts show labelled rows in each call."""
 
     @property
     def sizes(self) -> Sequence[int]:
-        """The numbers of rows."""
+        """The number of rows that a prompt shows, by turn."""
         ...
 
 
@@ -77,7 +79,7 @@ class QuestionSource(Protocol):
 class Staged(Raced):
     """A race after cheaper stages; a subclass names the arms of the race, the rows, and the questions."""
 
-    # a gain of .01 may take the tokens of so many rows of the basic prompt; more of them make the search longer
+    # the search may take the tokens of so many rows of the basic prompt for a gain of .01
     rows_per_point: float = ROWS_PER_POINT
 
     @abstractmethod
@@ -95,11 +97,11 @@ class Staged(Raced):
 
     @property
     def tries_own_answer(self) -> bool:
-        """Whether it tries prompts below whose task the model's own answer stands: always."""
+        """True: a stage tries prompts with the model's own answer."""
         return True
 
     def added_lengths(self, arm: Arm, track: Track) -> float:
-        """Return the tokens that the shortest candidate of an arm adds to a row, in those of the basic prompt."""
+        """Return the lengths that the shortest candidate of an arm adds to a row; 0 for instructions."""
         return 0.0
 
     def expected_calls(self, job: Job) -> int | None:
@@ -137,9 +139,9 @@ class Staged(Raced):
             source = self.question_source(job)
             if source is not None:
                 self._try_questions(track, source, finalists)
-            helps = self._try_own_answer(track, finalists)
+            own_answer_helps = self._try_own_answer(track, finalists)
             self._search(track, finalists)
-            if helps:  # below the task of the prompt that is best by now, too
+            if own_answer_helps:  # then the prompt that is best by now is tried with an own answer, too
                 self._try_own_answer(track, finalists)
             self._complete_best(track)
 
@@ -156,69 +158,71 @@ class Staged(Raced):
         job.note(f"basic prompt scored on train and dev; best {track.board.name(best)}", kind="step")
 
     def _complete_best(self, track: Track) -> None:
-        """Let the prompt of the best candidate meet all cases, for what is fitted from its answers."""
+        """Score the prompt of the best candidate on all cases, so that its threshold or rule is fitted to all."""
         board = track.board
         prompt = board.prompt_of(best_of(track, list(board.candidates.values())))
         board.score(prompt, track.open(prompt))
 
     def _try_rows(self, track: Track, arm: RowsArm, finalists: Finalists) -> None:
-        """Try nearest rows, and other numbers of them where the first number leads."""
-        board = track.board
-        helps = True
+        """Try nearest rows; where the first number of them leads, try the other numbers."""
         for turn in range(1, len(arm.sizes) + 1):
-            if not helps:
-                return
             for candidate in arm.propose(track, turn):
-                race_alone(track, candidate, self.opening, _ROWS_SPREAD)
-                finalists.keep()
-                best = best_of(track, family_of(track, candidate))
-                words = f"{board.name(best)}, tried on {len(board.outcomes(candidate))} cases"
-                track.job.note(words, board.value(best, track.order), kind="candidate")
-                if turn == 1:
-                    helps = leads(track, candidate)
+                self._try_prompt(track, candidate, finalists, _ROWS_SPREAD)
+                if turn == 1 and not leads(track, candidate):
+                    return
+
+    def _try_prompt(self, track: Track, candidate: Candidate, finalists: Finalists, spread: float) -> None:
+        """Race a prompt of a stage, reserve the calls of its finalists, and note its best setting."""
+        board = track.board
+        race_alone(track, candidate, self.opening, spread)
+        finalists.keep()
+        best = best_of(track, family_of(track, candidate))
+        words = f"{board.name(best)}, tried on {len(board.outcomes(candidate))} cases"
+        track.job.note(words, board.value(best, track.order), kind="candidate")
 
     def _try_questions(self, track: Track, source: QuestionSource, finalists: Finalists) -> None:
         """Try a set of questions where its gain may be worth its tokens, and another set where the first leads."""
         board = track.board
-        basic = board.basic
-        cases = len(track.order)
+        first_cases = first_trial_size(len(track.order))
         for turn in range(1, _QUESTION_SETS + 1):
-            rows = first_trial_size(cases) * _QUESTIONS_LENGTH + _PROPOSAL_ROWS
-            gain = capped_gain(0.0, _QUESTIONS_SPREAD * board.best_value, headroom(track))
-            too_long = (_QUESTIONS_LENGTH - 1.0) * basic_tokens(track) > tokens_left(track)
-            calls_left = track.job.context.meter.calls_left()
-            too_many = calls_left is not None and 2 * cases * track.job.calls_per_case > calls_left
-            if (
-                not may_fit_head(track.job)
-                or too_long
-                or too_many
-                or gain < board.best_value * gain_for_rows(rows)
-            ):
+            if not self._may_try_questions(track):
                 return
-            for candidate in source.propose(track.job, board, basic, turn):
-                board.score(candidate, track.open(candidate)[: first_trial_size(cases)])
-                race_alone(track, candidate, self.opening, _QUESTIONS_SPREAD)
-                finalists.keep()
-                best = best_of(track, family_of(track, candidate))
-                words = f"{board.name(best)}, tried on {len(board.outcomes(candidate))} cases"
-                track.job.note(words, board.value(best, track.order), kind="candidate")
+            for candidate in source.propose(track.job, board, board.basic, turn):
+                board.score(candidate, track.open(candidate)[:first_cases])
+                self._try_prompt(track, candidate, finalists, _QUESTIONS_SPREAD)
                 if not leads(track, candidate):
                     return
 
-    def _try_own_answer(self, track: Track, finalists: Finalists) -> bool:
-        """Try the best prompt with the model's own answer below the task; say whether that is better than without.
+    def _may_try_questions(self, track: Track) -> bool:
+        """Say whether there are labels, tokens and calls for a set of questions, and its gain may be worth them."""
+        job = track.job
+        if not may_fit_head(job):
+            return False
+        if (_QUESTIONS_LENGTH - 1.0) * basic_tokens(track) > tokens_left(track):
+            return False
+        cases = len(track.order)
+        calls_left = job.context.meter.calls_left()
+        if calls_left is not None and 2 * cases * job.calls_per_case > calls_left:
+            return False
+        best_value = track.board.best_value
+        likely_gain = capped_gain(0.0, _QUESTIONS_SPREAD * best_value, headroom(track))
+        rows = first_trial_size(cases) * _QUESTIONS_LENGTH + _PROPOSAL_ROWS
+        return likely_gain >= best_value * gain_for_rows(rows)
 
-        Where a gain is not worth the tokens of knowing it, nothing is tried.
+    def _try_own_answer(self, track: Track, finalists: Finalists) -> bool:
+        """Try the best prompt with the model's own answer, and say whether it is better than without.
+
+        Where a gain is not worth the tokens of the trial, nothing is tried, and the result is False.
         """
         job = track.job
         board = track.board
         if job.own_answer is None or job.decides or tokens_left(track) <= 0.0:
             return False
-        without: list[Candidate] = []
+        candidates_without: list[Candidate] = []
         for candidate in board.candidates.values():
             if candidate.setting.asks_model and candidate.setting.own_answer is None:
-                without.append(candidate)
-        prompt = board.prompt_of(best_of(track, without))
+                candidates_without.append(candidate)
+        prompt = board.prompt_of(best_of(track, candidates_without))
         likely_gain = capped_gain(0.0, _OWN_SPREAD * board.best_value, headroom(track))
         rows = self.opening * _OWN_LENGTH * board.lengths(prompt)
         if likely_gain < price_of_rows(track, rows):
@@ -226,27 +230,26 @@ class Staged(Raced):
             return False
         setting = replace(prompt.setting, own_answer=job.own_answer)
         source = "own-answer, given before it judges"
-        for candidate in track.fresh(prompt.state, parent=prompt, source=source, setting=setting):
-            race_alone(track, candidate, self.opening, _OWN_SPREAD)
-            finalists.keep()
-            best = best_of(track, family_of(track, candidate))
-            words = f"{board.name(best)}, tried on {len(board.outcomes(candidate))} cases"
-            job.note(words, board.value(best, track.order), kind="candidate")
-            standings = track.standings()
-            return standings[candidate.id].gain(standings[prompt.id]) > 0.0
-        return False
+        new_candidates = track.fresh(prompt.state, parent=prompt, source=source, setting=setting)
+        if not new_candidates:
+            return False
+        (candidate,) = new_candidates
+        self._try_prompt(track, candidate, finalists, _OWN_SPREAD)
+        standings = track.standings()
+        return standings[candidate.id].gain(standings[prompt.id]) > 0.0
 
     # -- hooks of the race
 
     def leaders(self, track: Track) -> list[Candidate]:
-        """Return the prompt of the best candidate, and the best of those without demonstrations."""
+        """Return the best prompt without demonstrations, and the prompt of the best candidate."""
         best = best_of(track, list(track.board.candidates.values()))
         return [track.text, track.board.prompt_of(best)]
 
     def try_out(self, track: Track, candidate: Candidate) -> None:
-        """Let a new prompt meet its first block, and one more if it answers like its parent; then it is retired.
+        """Score a new prompt on its first cases.
 
-        A prompt that shows rows meets cases under all its settings, as far as that is worth their tokens.
+        An instruction meets one block, and a second one if it answered like its parent; it is retired if it did so on
+        both. A prompt that shows other rows meets cases as long as they are worth their tokens.
         """
         if track.shows_other_rows(candidate):
             best = best_of(track, list(track.board.candidates.values()))
@@ -260,46 +263,53 @@ class Staged(Raced):
         track.board.retired.add(candidate.id)
 
     def advance(self, track: Track, candidates: Sequence[Candidate], count: int) -> None:
-        """Give blocks to the prompts without demonstrations that may be best, where the step made any of them."""
+        """Score promising instructions on further blocks if the step wrote any; then combine the best with rows."""
         if not all(track.shows_other_rows(candidate) for candidate in candidates):
             track.advance(count, texts_only=True)
         self._combine(track)
 
     def _combine(self, track: Track) -> None:
-        """Give the best instruction the rows that help most, where both together may be worth their tokens."""
+        """Try the best instruction with the rows that help most, where both may be worth their tokens."""
         board = track.board
         standings = track.standings()
-        showing = [
-            prompt for prompt in track.prompts if track.shows_other_rows(prompt) and prompt.id in standings
-        ]
-        if not showing:
+        candidates_with_rows: list[Candidate] = []
+        for prompt in track.prompts:
+            if track.shows_other_rows(prompt) and prompt.id in standings:
+                candidates_with_rows += family_of(track, prompt)
+        if not candidates_with_rows:
             return
-        members: list[Candidate] = []
-        for prompt in showing:
-            members += family_of(track, prompt)
-        rows = best_of(track, members)
-        prompt = board.prompt_of(rows)
-        text = track.text
-        parent = board.candidates[prompt.parent or board.basic.id]
         best = best_of(track, list(board.candidates.values()))
-        text_gain = standings[text.id].gain(standings[parent.id])
-        gain = standing_value(track, rows) + text_gain - standing_value(track, best)
-        doubt = math.hypot(
-            standings[text.id].doubt(standings[parent.id]), standings[rows.id].doubt(standings[best.id])
-        )
-        likely = capped_gain(gain, doubt, headroom(track))
-        price = price_of_rows(track, self.opening * board.lengths(prompt))
-        if text.id == parent.id or text_gain <= 0.0 or likely < price:
+        best_with_rows = best_of(track, candidates_with_rows)
+        prompt_with_rows = board.prompt_of(best_with_rows)
+        parent = board.candidates[prompt_with_rows.parent or board.basic.id]
+        best_text = track.text
+        if best_text.id == parent.id:  # the rows already stand below this instruction
             return
-        state = text.state
-        for name, (demos, remembered) in prompt.state.shown.items():
+        text_gain = standings[best_text.id].gain(standings[parent.id])
+        if text_gain <= 0.0:
+            return
+        # The gain of the instruction is expected to add to that of the rows.
+        gain = mean_less_toll(track, best_with_rows) + text_gain - mean_less_toll(track, best)
+        doubt = math.hypot(
+            standings[best_text.id].doubt(standings[parent.id]),
+            standings[best_with_rows.id].doubt(standings[best.id]),
+        )
+        likely_gain = capped_gain(gain, doubt, headroom(track))
+        if likely_gain < price_of_rows(track, self.opening * board.lengths(prompt_with_rows)):
+            return
+        state = best_text.state
+        for name, (demos, remembered) in prompt_with_rows.state.shown.items():
             state = state.with_demos(name, demos, remembered)
-        source = f"{prompt.source}, with the best instruction"
-        for candidate in track.fresh(state, parent=text, source=source, demo_ids=prompt.demo_ids):
+        source = f"{prompt_with_rows.source}, with the best instruction"
+        demo_ids = prompt_with_rows.demo_ids
+        for candidate in track.fresh(state, parent=best_text, source=source, demo_ids=demo_ids):
             race_alone(track, candidate, self.opening)
 
     def reason_to_stop(self, track: Track, turns: Turns) -> str:
-        """Return why no arm is worth a further turn; arms that are not lose theirs."""
+        """Return the reason why no arm is worth a further turn; empty if one is.
+
+        Arms that are not worth one are dropped; the others are put in the order of their gain per row.
+        """
         if not turns.arms:
             if not track.job.reads_instructions:
                 if track.job.decides:
@@ -309,26 +319,29 @@ class Staged(Raced):
                 )
             return "jurist stopped the search: it can make no further prompt"
         reason = ""
-        gain_a_row: dict[str, float] = {}  # by arm, of its next candidate
+        gain_per_row: dict[str, float] = {}  # arm name -> that of its next candidate
         for arm in turns.arms:
             candidates = turns.candidates[arm.name]
             gain = self._likely_gain(arm, track, candidates, turns.since_lead[arm.name])
             rows = self._rows_of_next(arm, track, candidates)
-            gain_a_row[arm.name] = gain / rows
+            gain_per_row[arm.name] = gain / rows
             reason = self._reason_against(arm, track, turns, gain, rows)
             if reason:
                 turns.drop(arm)
-        turns.order_by(gain_a_row)
+        turns.order_by(gain_per_row)
         if turns.arms:
             return ""
         return f"jurist stopped the search: {reason}"
 
     def _reason_against(self, arm: Arm, track: Track, turns: Turns, gain: float, rows: float) -> str:
-        """Return why an arm is worth no further turn; empty if it is worth one.
+        """Return the reason why an arm is not worth a further turn; empty if it is worth one.
 
         Args:
-            gain: what may be expected of its next candidate.
-            rows: of the basic prompt, that take as many tokens as that candidate.
+            arm: the arm.
+            track: the race.
+            turns: the turns of all arms.
+            gain: the gain that may be expected of the next candidate of the arm.
+            rows: the rows of the basic prompt that take as many tokens as that candidate.
         """
         if turns.is_silent(arm):
             return f"it can make no other {arm.product}"
@@ -342,11 +355,12 @@ class Staged(Raced):
         price = price_of_rows(track, rows)
         if gain >= price:
             return ""
-        worthy_rows = self.rows_per_point * price / max(gain, price / _LONGEST)
-        longer = _ROUND_ROWS * math.ceil(_LONGER * worthy_rows / _ROUND_ROWS)
+        # At these rows per point the arm would be worth one more turn.
+        needed_rows = self.rows_per_point * price / max(gain, price / _MOST_FACTOR)
+        suggested_rows = _ROUND_ROWS * math.ceil(_SUGGESTED_FACTOR * needed_rows / _ROUND_ROWS)
         return (
             f"another {arm.product} would probably gain {gain:.4f} at most, too little for the tokens of {rows:.0f} "
-            f"rows that it takes. To search on, add --set rows_per_point={longer:.0f} to the command (now: the "
+            f"rows that it takes. To search on, add --set rows_per_point={suggested_rows:.0f} to the command (now: the "
             f"tokens of {self.rows_per_point:g} rows for a gain of {POINT:g})"
         )
 
@@ -366,30 +380,37 @@ class Staged(Raced):
         return rows / len(candidates) + proposal_rows
 
     def _likely_gain(self, arm: Arm, track: Track, candidates: Sequence[Candidate], since_lead: int) -> float:
-        """Return an upper bound of the gain to expect of one more candidate of an arm over the best.
+        """Return the gain over the best candidate that one more candidate of an arm may be expected to bring.
 
-        It is what a prompt of this kind gains on average over the prompt that it is made from, where worse ones are not
-        chosen. And it is no more than what one more of so many equals gains over the best of them.
+        It is the smaller of two estimates. The first is the expected gain of such a prompt over the prompt that it is
+        made from, if it is chosen only where it is better. The second is the expected lead of one more of n equal
+        prompts over the best of them.
+
+        Args:
+            arm: the arm.
+            track: the race.
+            candidates: the candidates that the arm made.
+            since_lead: the number of these candidates; each time that one of them led, the number was halved.
         """
         board = track.board
         usual_gain = 0.0
         spread = _SPREAD
-        lead = 0.0
+        lead = 0.0  # of the best candidate over the prompt that the next one is made from
         # Instructions are compared with instructions, and demonstrations with whatever is best.
         if self.added_lengths(arm, track):
             best = best_of(track, list(board.candidates.values()))
-            text = track.standings()[track.text.id].mean
-            lead = standing_value(track, best) - text
-            if track.shows_other_rows(best):  # what other shown rows give, these may give too
+            text_mean = track.standings()[track.text.id].mean
+            lead = mean_less_toll(track, best) - text_mean
+            if track.shows_other_rows(best):  # other rows may be expected to help as much as those that lead
                 spread = _ROWS_SPREAD
-                usual_gain = track.standings()[best.id].mean - text
-        mean, deviation = spread_of(track, candidates, usual_gain, spread)
+                usual_gain = track.standings()[best.id].mean - text_mean
+        mean, deviation = estimate_gains(track, candidates, usual_gain, spread)
         lengths = 1.0 + self.added_lengths(arm, track)
         if candidates:
             lengths = min(map(board.lengths, candidates))
         mean -= board.best_value * gain_for_lengths(lengths) + lead
-        of_record = _RECORD * deviation / (1.0 + since_lead)
-        return min(of_record, capped_gain(mean, deviation, headroom(track)))
+        record_gain = _RECORD * deviation / (1.0 + since_lead)
+        return min(record_gain, capped_gain(mean, deviation, headroom(track)))
 
 
 def basic_tokens(track: Track) -> float:
@@ -399,7 +420,7 @@ def basic_tokens(track: Track) -> float:
 
 
 def tokens_left(track: Track) -> float:
-    """Return the tokens that may be added to a row of the basic prompt, by a limit that was named; else infinity."""
+    """Return the tokens that a row may take beyond the basic prompt under ``--tokens-per-row``; infinity without it."""
     if track.job.tokens_per_row is None:
         return math.inf
     return max(0.0, track.job.tokens_per_row - basic_tokens(track))
@@ -418,13 +439,13 @@ def headroom(track: Track) -> float:
     return max(0.0, perfect - track.standings()[best.id].mean)
 
 
-def spread_of(
+def estimate_gains(
     track: Track, candidates: Sequence[Candidate], usual_gain: float = 0.0, spread: float = _SPREAD
 ) -> tuple[float, float]:
     """Return the mean and the standard deviation of the true gains of prompts over those they were made from.
 
-    Both begin from an expectation, which counts as a prompt that is known exactly: ``usual_gain`` and ``spread``. A
-    prompt that met few cases says little of either, and what chance adds to its gain is taken off.
+    The expected values ``usual_gain`` and ``spread`` count as one more prompt, whose gain is known exactly. A prompt
+    that met few cases has little weight. The squared error of a gain is taken off its square, as the part of chance.
     """
     board = track.board
     standings = board.standings(track.around, shrink=0.0)
@@ -453,22 +474,28 @@ def spread_of(
 
 
 def best_of(track: Track, candidates: Sequence[Candidate]) -> Candidate:
-    """Return the candidate with the highest mean, less what the tokens of its rows must bring."""
+    """Return the candidate with the highest mean less toll, the earliest of equal ones."""
     standings = track.standings()
     scored = [candidate for candidate in candidates if candidate.id in standings]
-    return max(scored, key=lambda candidate: round(standing_value(track, candidate), 9))
+    return max(scored, key=lambda candidate: round(mean_less_toll(track, candidate), 9))
 
 
-def standing_value(track: Track, candidate: Candidate) -> float:
-    """Return the mean of a candidate, less what the tokens of its rows must bring."""
+def mean_less_toll(track: Track, candidate: Candidate) -> float:
+    """Return the mean of a candidate, less its toll: the gain that the tokens of its rows must bring."""
     return track.standings()[candidate.id].mean - track.board.toll(candidate)
 
 
 def race_alone(track: Track, candidate: Candidate, opening: int, spread: float = _SPREAD) -> None:
-    """Let a prompt meet cases, twice as many each time, as long as it is worth their tokens to know how good it is.
+    """Score a prompt on twice as many cases each time, as long as it is worth their tokens to know how good it is.
 
-    After each time it is entered under the settings that are fitted from its answers. A prompt that answers like its
-    parent on two blocks is retired.
+    Each time the prompt is entered again under the settings that are fitted to its answers. A prompt without questions
+    is retired if it answers like its parent on the first two blocks.
+
+    Args:
+        track: the race.
+        candidate: the prompt.
+        opening: the number of cases that it meets the first time.
+        spread: the expected standard deviation of the gains of such prompts, as a share of the metric's best value.
     """
     board = track.board
     job = track.job
@@ -490,7 +517,7 @@ def race_alone(track: Track, candidate: Candidate, opening: int, spread: float =
 
 
 def family_of(track: Track, candidate: Candidate) -> list[Candidate]:
-    """Return a prompt under all its settings."""
+    """Return the candidates with the same requests as a prompt: the prompt under all its thresholds and rules."""
     family: list[Candidate] = []
     for member in track.board.candidates.values():
         if member.asked_id == candidate.asked_id:
@@ -499,14 +526,14 @@ def family_of(track: Track, candidate: Candidate) -> list[Candidate]:
 
 
 def gain_of_knowing(track: Track, candidate: Candidate, spread: float) -> float:
-    """Return the gain to expect if the better of a prompt and the best of the others were known, and not guessed."""
+    """Return the expected gain of knowing whether a prompt or the best of the others is better, and not guessing it."""
     family = family_of(track, candidate)
     ids = {member.id for member in family}
     others = [other for other in track.board.candidates.values() if other.id not in ids]
     best = best_of(track, family)
     rival = best_of(track, others)
     standings = track.standings()
-    difference = standing_value(track, best) - standing_value(track, rival)
+    difference = mean_less_toll(track, best) - mean_less_toll(track, rival)
     variance = standings[best.id].doubt(standings[rival.id]) ** 2
     usual_variance = (spread * track.board.best_value) ** 2
     share = usual_variance / (usual_variance + variance)  # a difference on few cases is mostly luck
@@ -514,10 +541,10 @@ def gain_of_knowing(track: Track, candidate: Candidate, spread: float) -> float:
 
 
 def leads(track: Track, candidate: Candidate) -> bool:
-    """Say whether a prompt under one of its settings is the best of all candidates."""
+    """Say whether the best of all candidates is a prompt, under any of its settings."""
     return best_of(track, list(track.board.candidates.values())).asked_id == candidate.asked_id
 
 
-def capped_gain(gain: float, doubt: float, most: float) -> float:
-    """Return the gain to expect of one with a normal distribution, of which no more than ``most`` can be had."""
-    return expected_gain(gain, doubt) - expected_gain(gain - max(0.0, most), doubt)
+def capped_gain(gain: float, doubt: float, cap: float) -> float:
+    """Return the expected gain of a choice (:func:`.worth.expected_gain`) that cannot gain more than a cap."""
+    return expected_gain(gain, doubt) - expected_gain(gain - max(0.0, cap), doubt)
