@@ -25,7 +25,7 @@ from .decision_questions import (
     Subject,
     TypedQuestion,
     make_decisions,
-    subject_of,
+    subject_of_request,
     typed_questions,
 )
 from .direct import Direct, wait_in_thread
@@ -125,7 +125,7 @@ class DecisionModel:
                 FailureKind.TOO_LONG,
                 f"{len(questions)} questions of one row, and a request takes at most {_MOST_QUESTIONS}",
             )
-        subject = subject_of(typed)
+        subject = subject_of_request(typed)
         with self._naming_faults():
             async with asyncio.timeout(self._endpoint.timeout):
                 if self._is_of_openai:

@@ -75,7 +75,7 @@ class Decisions:
     probabilities: Mapping[str, Sequence[Mapping[str, float]]]
 
 
-def subject_of(request: TypedRequest) -> Subject:
+def subject_of_request(request: TypedRequest) -> Subject:
     """Return the subject of the questions of a request: the text of its inputs."""
     texts: dict[str, str] = {}
     for name, info in request.signature.input_fields.items():

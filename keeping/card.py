@@ -206,7 +206,7 @@ class Card(JudgePart, CardContent):
 
     @property
     def refit_words(self) -> str:
-        """What was tested of a version whose parts were fitted again, in sentences; empty for other versions."""
+        """Sentences about a version whose parts were fitted again, and the test of its parent; empty for other versions."""
         if self.refit is None:
             return ""
         return self.refit.words_of(self.version)

@@ -507,7 +507,7 @@ class RefitCard(Part):
     high: Figure | None = None
 
     def words_of(self, version: int) -> str:
-        """Return what a version is, what was tested, and what was not, as sentences."""
+        """Return sentences about a version: its parts that were fitted again, and the test of its parent."""
         tested = f"was not tested: {self.verdict}"
         if self.difference is not None and self.low is not None and self.high is not None:
             interval = f"[{self.low:+.3f}, {self.high:+.3f}]"

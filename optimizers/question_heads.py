@@ -47,7 +47,7 @@ class FittedHead:
     intercepts: Floats  # of each score; of two labels that of the second alone
     weights: Floats  # array (scores, columns)
     centers: Floats  # the mean of each column
-    scales: Floats  # the standard deviation of each column
+    scales: Floats  # the standard deviation of each column; 1 for a column that is the same for all cases
 
     def question_part(self, questions: Questions) -> QuestionPart:
         """Return the part ``questions`` of a rule, which weighs the columns; its figures have seven digits."""
@@ -60,6 +60,7 @@ class FittedHead:
 
 
 def _round_numbers(numbers: Floats) -> list[float]:
+    """Return numbers with seven digits."""
     return [float(f"{number:.7g}") for number in numbers]
 
 
@@ -74,20 +75,20 @@ def fit_head(judge: Judge, columns: Floats, gold: Sequence[Value]) -> FittedHead
     has_answer = ~np.isnan(columns)
     counts = np.maximum(1, has_answer.sum(axis=0))
     centers = np.where(has_answer, columns, 0.0).sum(axis=0) / counts
-    filled = np.where(has_answer, columns, centers) - centers
-    spreads = filled.std(axis=0)
+    centered = np.where(has_answer, columns, centers) - centers
+    spreads = centered.std(axis=0)
     scales = np.where(spreads > _LEAST_SPREAD, spreads, 1.0)
-    standardised = filled / scales
+    standardised = centered / scales
     labels: list[Value] = []
     if judge.answer.scale.learned == "number":
-        intercepts, weights = _fit_numbers(standardised, np.array(gold, dtype=float))
+        intercepts, weights = _fit_number_columns(standardised, np.array(gold, dtype=float))
     else:
         labels = sorted(set(gold), key=str)
-        intercepts, weights = _fit_labels(judge, standardised, list(map(labels.index, gold)))
+        intercepts, weights = _fit_label_columns(judge, standardised, list(map(labels.index, gold)))
     return FittedHead(labels=labels, intercepts=intercepts, weights=weights, centers=centers, scales=scales)
 
 
-def _fit_numbers(standardised: Floats, numbers: Floats) -> tuple[Floats, Floats]:
+def _fit_number_columns(standardised: Floats, numbers: Floats) -> tuple[Floats, Floats]:
     """Return the intercept and the weights of a ridge regression of numbers, as arrays (1,) and (1, columns)."""
     mean = numbers.mean()
     matrix = standardised.T @ standardised + _RIDGE * np.eye(standardised.shape[1])
@@ -95,7 +96,7 @@ def _fit_numbers(standardised: Floats, numbers: Floats) -> tuple[Floats, Floats]
     return np.array([mean]), weights[None, :]
 
 
-def _fit_labels(judge: Judge, standardised: Floats, codes: Sequence[int]) -> tuple[Floats, Floats]:
+def _fit_label_columns(judge: Judge, standardised: Floats, codes: Sequence[int]) -> tuple[Floats, Floats]:
     """Return the intercepts and the weights of a logistic regression of the labels with these codes, 0 and up.
 
     The weights are an array (labels, columns). Of two labels the first has weights of 0, and the intercept is that of
@@ -201,8 +202,8 @@ class QuestionFits:
             if words.units.cases[position].id in case_ids:
                 units.append(unit)
         head = self.head(None)
-        filled = np.where(np.isnan(self._matrix), head.centers, self._matrix)
-        scores = (filled - head.centers) / head.scales @ head.weights.T
+        matrix = np.where(np.isnan(self._matrix), head.centers, self._matrix)
+        scores = (matrix - head.centers) / head.scales @ head.weights.T
         spread_of_head = _spread(scores)
         spread_of_words = _spread(words.fits[None].scores(words.units, units))
         total = spread_of_head + spread_of_words

@@ -21,17 +21,17 @@ from .thresholds import add_fitted
 from .worth import POINT, ROWS_PER_POINT, expected_gain, gain_for_lengths, gain_for_rows
 
 _SPREAD = 0.03
-"""The standard deviation of the gains of prompts of one kind that is expected before any of them was tried."""
+"""The expected standard deviation of the gains of prompts of one kind, before any of them was tried."""
 _ROWS_SPREAD = 0.1
-"""That standard deviation of prompts that show labelled rows, where such rows help at all."""
+"""The expected standard deviation for prompts that show labelled rows, where such rows help at all."""
 _QUESTIONS_SPREAD = 0.1
-"""That standard deviation of prompts that ask questions, under the head that is fitted to their answers."""
+"""The expected standard deviation for prompts with questions, under the head that is fitted to their answers."""
 _QUESTION_SETS = 2
 """The most sets of questions that are tried; the second is tried where the first leads."""
 _QUESTIONS_LENGTH = 2.0
 """The lengths that a row with questions is expected to take, before any was asked."""
 _OWN_SPREAD = 0.1
-"""That standard deviation of prompts with the model's own answer, where a judge has a task."""
+"""The expected standard deviation for prompts with the model's own answer, where a judge has a task."""
 _OWN_LENGTH = 2.0
 """A row with an own answer is expected to take so many times the tokens of the row without it."""
 _SPREAD_PROMPTS = 1.0

@@ -38,7 +38,10 @@ def read_numbered_answers(text: str, kinds: Sequence[str]) -> list[float | None]
             values_of_question[place].add(answer)
     answers: list[float | None] = []
     for values in values_of_question:
-        answers.append(values.pop() if len(values) == 1 else None)
+        if len(values) == 1:
+            answers.append(values.pop())
+        else:
+            answers.append(None)
     return answers
 
 
@@ -55,7 +58,10 @@ def mean_answers(samples: Sequence[Sequence[float | None]]) -> list[float | None
     """Return the mean answer to each question over the samples that answer it; ``None`` where none does."""
     means: list[float | None] = []
     for answers in zip(*samples, strict=True):
-        values = [answer for answer in answers if answer is not None]
+        values: list[float] = []
+        for answer in answers:
+            if answer is not None:
+                values.append(answer)
         if values:
             means.append(sum(values) / len(values))
         else:
