@@ -206,7 +206,7 @@ class Card(JudgePart, CardContent):
 
     @property
     def refit_words(self) -> str:
-        """Sentences about a version whose parts were fitted again, and the test of its parent; empty for other versions."""
+        """Sentences about a version whose parts were fitted again, and its parent's test; empty for other versions."""
         if self.refit is None:
             return ""
         return self.refit.words_of(self.version)

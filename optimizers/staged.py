@@ -71,13 +71,13 @@ class QuestionSource(Protocol):
     """The source of prompts that ask questions beside the judge's own."""
 
     def propose(self, job: Job, board: Board, start: Candidate, turn: int) -> list[Candidate]:
-        """Enter a prompt with a new set of questions, and return it; nothing without enough usable questions."""
+        """Enter a prompt with a new set of questions, and return it; empty without enough usable questions."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Staged(Raced):
-    """A race after cheaper stages; a subclass names the arms of the race, the rows, and the questions."""
+    """A race after cheaper stages. A subclass names its arms, the arm that shows rows, and the source of questions."""
 
     # the search may take the tokens of so many rows of the basic prompt for a gain of .01
     rows_per_point: float = ROWS_PER_POINT
@@ -88,7 +88,7 @@ class Staged(Raced):
 
         Args:
             job: the job of the search.
-            most_tokens: that the rows of a call may take together.
+            most_tokens: the tokens that the shown rows of a call may take together.
         """
 
     def question_source(self, job: Job) -> QuestionSource | None:
@@ -146,7 +146,7 @@ class Staged(Raced):
             self._complete_best(track)
 
     def _judge_basic(self, track: Track) -> None:
-        """Score the basic prompt on all cases, as far as calls allow, and enter what is fitted from its answers."""
+        """Score the basic prompt on all cases, as far as calls allow, and enter what is fitted to its answers."""
         job = track.job
         calls_left = job.context.meter.calls_left()
         cases = track.order
@@ -160,7 +160,7 @@ class Staged(Raced):
     def _complete_best(self, track: Track) -> None:
         """Score the prompt of the best candidate on all cases, so that its threshold or rule is fitted to all."""
         board = track.board
-        prompt = board.prompt_of(best_of(track, list(board.candidates.values())))
+        prompt = board.prompt_of(best_candidate(track))
         board.score(prompt, track.open(prompt))
 
     def _try_rows(self, track: Track, arm: RowsArm, finalists: Finalists) -> None:
@@ -242,7 +242,7 @@ class Staged(Raced):
 
     def leaders(self, track: Track) -> list[Candidate]:
         """Return the best prompt without demonstrations, and the prompt of the best candidate."""
-        best = best_of(track, list(track.board.candidates.values()))
+        best = best_candidate(track)
         return [track.text, track.board.prompt_of(best)]
 
     def try_out(self, track: Track, candidate: Candidate) -> None:
@@ -252,7 +252,7 @@ class Staged(Raced):
         both. A prompt that shows other rows meets cases as long as they are worth their tokens.
         """
         if track.shows_other_rows(candidate):
-            best = best_of(track, list(track.board.candidates.values()))
+            best = best_candidate(track)
             spread = _ROWS_SPREAD if track.shows_other_rows(best) else _SPREAD
             race_alone(track, candidate, self.opening, spread)
             return
@@ -278,7 +278,7 @@ class Staged(Raced):
                 candidates_with_rows += family_of(track, prompt)
         if not candidates_with_rows:
             return
-        best = best_of(track, list(board.candidates.values()))
+        best = best_candidate(track)
         best_with_rows = best_of(track, candidates_with_rows)
         prompt_with_rows = board.prompt_of(best_with_rows)
         parent = board.candidates[prompt_with_rows.parent or board.basic.id]
@@ -398,7 +398,7 @@ class Staged(Raced):
         lead = 0.0  # of the best candidate over the prompt that the next one is made from
         # Instructions are compared with instructions, and demonstrations with whatever is best.
         if self.added_lengths(arm, track):
-            best = best_of(track, list(board.candidates.values()))
+            best = best_candidate(track)
             text_mean = track.standings()[track.text.id].mean
             lead = mean_less_toll(track, best) - text_mean
             if track.shows_other_rows(best):  # other rows may be expected to help as much as those that lead
@@ -433,10 +433,8 @@ def price_of_rows(track: Track, rows: float) -> float:
 
 def headroom(track: Track) -> float:
     """Return the distance from the best candidate to a perfect score, in units of the metric; 0 at least."""
-    board = track.board
-    best = best_of(track, list(board.candidates.values()))
-    perfect = board.perfect_value
-    return max(0.0, perfect - track.standings()[best.id].mean)
+    best = best_candidate(track)
+    return max(0.0, track.board.perfect_value - track.standings()[best.id].mean)
 
 
 def estimate_gains(
@@ -450,7 +448,7 @@ def estimate_gains(
     board = track.board
     standings = board.standings(track.around, shrink=0.0)
     usual_variance = (spread * board.best_value) ** 2
-    # Of each prompt the gain, its squared error, and how much it says beside one that is known exactly.
+    # Each prompt has a gain, its squared error, and a weight; a gain that is known exactly has the weight 1.
     gains: list[tuple[float, float, float]] = []
     for candidate in candidates:
         standing = standings.get(candidate.id)
@@ -471,6 +469,11 @@ def estimate_gains(
         squares += weight**2 * ((gain - mean) ** 2 - squared_error)
         weights += weight**2
     return mean, math.sqrt(max(0.0, squares / weights))
+
+
+def best_candidate(track: Track) -> Candidate:
+    """Return the best of all candidates, by its mean less toll."""
+    return best_of(track, list(track.board.candidates.values()))
 
 
 def best_of(track: Track, candidates: Sequence[Candidate]) -> Candidate:
@@ -509,9 +512,9 @@ def race_alone(track: Track, candidate: Candidate, opening: int, spread: float =
         board.score(candidate, track.open(candidate)[: max(0, count - len(board.outcomes(candidate)))])
         add_fitted(job, board, [candidate], by_words=False)
         track.around = track.leader
-        left = len(track.open(candidate))
-        rows = min(left, count) * board.lengths(candidate)
-        if not left or gain_of_knowing(track, candidate, spread) < price_of_rows(track, rows):
+        open_cases = len(track.open(candidate))
+        rows = min(open_cases, count) * board.lengths(candidate)
+        if not open_cases or gain_of_knowing(track, candidate, spread) < price_of_rows(track, rows):
             return
         count *= 2
 
@@ -541,8 +544,8 @@ def gain_of_knowing(track: Track, candidate: Candidate, spread: float) -> float:
 
 
 def leads(track: Track, candidate: Candidate) -> bool:
-    """Say whether the best of all candidates is a prompt, under any of its settings."""
-    return best_of(track, list(track.board.candidates.values())).asked_id == candidate.asked_id
+    """Say whether a prompt, under any of its settings, is the best of all candidates."""
+    return best_candidate(track).asked_id == candidate.asked_id
 
 
 def capped_gain(gain: float, doubt: float, cap: float) -> float:
