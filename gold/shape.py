@@ -11,7 +11,7 @@ from shlex import quote
 from ..errors import GoldError, UsageError, suggest_name
 from ..evaluation.closed_labels import SHORT
 from ..programs.answers.labels import Preference
-from ..text.trace_reading import is_trace
+from ..text.trace_reading import holds_tool_calls
 from ..text.wording import plain_spelling
 from .columns import (
     Candidate,
@@ -143,7 +143,7 @@ def _trace_inputs(table: _Table, role_of_column: Mapping[str, str]) -> list[str]
         trace_count = 0
         rows = table.items[:_ROWS_SEEN]
         for row in rows:
-            trace_count += is_trace(read_path(row, column))
+            trace_count += holds_tool_calls(read_path(row, column))
         if trace_count and 2 * trace_count >= len(rows):
             inputs.append(role)
     return inputs

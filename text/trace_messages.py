@@ -4,7 +4,7 @@ Only the standard library: exported files carry this source along.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from .trace_steps import Step, value_text
 
@@ -29,8 +29,12 @@ _MESSAGE_LISTS: Final = ("messages", "input", "output")
 """Keys under which an object holds its messages: of chat requests, then of OpenAI's responses."""
 _TEXT_PARTS: Final = ("text", "input_text", "output_text", "refusal")
 """The types of parts that hold words."""
+_THOUGHT_TYPES: Final = ("thinking", "redacted_thinking", "reasoning")
+"""The types of parts that hold a model's thinking, which no step shows."""
 _CALL_TYPES: Final = ("tool_use", "tool_call", "function_call", "server_tool_use")
+"""The types of parts that call a tool."""
 _RESULT_TYPES: Final = ("tool_result", "tool_call_response", "function_call_output", "web_search_tool_result")
+"""The types of parts that hold what a tool returned."""
 
 
 class _Call(NamedTuple):
@@ -50,11 +54,15 @@ class _Result(NamedTuple):
     is_error: bool
 
 
+_Part: TypeAlias = str | _Call | _Result
+"""A part of a message: words, a call, or a result."""
+
+
 class _Message(NamedTuple):
-    """A message: its parts in their order, each words, a call or a result."""
+    """A message: who wrote it, and its parts in their order."""
 
     role: str
-    parts: Sequence[str | _Call | _Result]
+    parts: Sequence[_Part]
 
 
 def find_messages(value: object) -> list[Mapping[str, Any]] | None:
@@ -99,28 +107,35 @@ def steps_of_messages(messages: Sequence[Mapping[str, Any]]) -> list[Step]:
 
 
 def _add_result(steps: list[Step], open_calls: list[tuple[str, int]], result: _Result) -> None:
-    """Add the result of a tool to the step that called it, in place."""
-    place = _place_of_call(steps, open_calls, result)
+    """Add the result of a tool to the step that called it, in place; without such a step, add one."""
+    place = _close_call(steps, open_calls, result)
     if place is None:
         steps.append(_with_result(Step(actor="tool", tool=result.tool or "a tool"), result))
         return
     steps[place] = _with_result(steps[place], result)
 
 
-def _place_of_call(steps: Sequence[Step], open_calls: list[tuple[str, int]], result: _Result) -> int | None:
-    """Return the place of the step whose call a result answers, and close that call; ``None`` without one."""
+def _close_call(steps: Sequence[Step], open_calls: list[tuple[str, int]], result: _Result) -> int | None:
+    """Take the call that a result answers out of the open calls, and return the place of its step.
+
+    Where the result and the call both have an id, these decide; else the name of the tool does, which may be missing.
+
+    Returns:
+        The place; ``None`` where no open call fits.
+    """
     for number, (call_id, place) in enumerate(open_calls):
-        is_by_id = bool(result.call_id and call_id)
-        is_same_id = is_by_id and result.call_id == call_id
-        is_same_tool = not is_by_id and result.tool in ("", steps[place].tool)
-        if is_same_id or is_same_tool:
+        if result.call_id and call_id:
+            is_answered = result.call_id == call_id
+        else:
+            is_answered = result.tool in ("", steps[place].tool)
+        if is_answered:
             del open_calls[number]
             return place
     return None
 
 
 def _with_result(step: Step, result: _Result) -> Step:
-    """Return a step with the result of its tool, or with its error."""
+    """Return a step with the result of its tool: as its error where the tool failed."""
     if result.is_error:
         return step._replace(error=result.text or "the tool reported an error")
     return step._replace(result=result.text)
@@ -129,19 +144,37 @@ def _with_result(step: Step, result: _Result) -> Step:
 def _read_message(item: Mapping[str, Any]) -> _Message | None:
     """Return a message of any of the layouts; ``None`` if the object is no message."""
     kind = item.get("type")
-    if kind in _CALL_TYPES or kind in _RESULT_TYPES:  # an item of OpenAI's responses
-        caller = "tool" if kind in _RESULT_TYPES else "assistant"
-        return _Message(role=caller, parts=list(_parts_of_content([item])))
+    # Items of OpenAI's responses stand beside messages, and have no role.
+    if kind in _CALL_TYPES:
+        return _Message(role="assistant", parts=list(_parts_of_content([item])))
+    if kind in _RESULT_TYPES:
+        return _Message(role="tool", parts=list(_parts_of_content([item])))
     if kind == "reasoning" and "summary" in item:
         return _Message(role="assistant", parts=())
-    if isinstance(item.get("message"), Mapping) and "role" not in item:  # OpenInference
-        return _read_message(item["message"])
+    wrapped_item = _wrapped_message(item)
+    if wrapped_item is not None:
+        return _read_message(wrapped_item)
+    return _read_message_with_role(item)
+
+
+def _wrapped_message(item: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the message inside an object that wraps it, with its role; ``None`` if the object wraps none."""
+    kind = item.get("type")
+    inner = item.get("message")
+    if isinstance(inner, Mapping) and "role" not in item:  # OpenInference
+        return inner
     if kind == "constructor" and isinstance(item.get("kwargs"), Mapping):  # LangChain
         class_name = str((item.get("id") or [""])[-1])
-        return _read_message({**item["kwargs"], "role": _MESSAGE_CLASSES.get(class_name, class_name)})
+        return {**item["kwargs"], "role": _MESSAGE_CLASSES.get(class_name, class_name)}
     if isinstance(item.get("data"), Mapping) and isinstance(kind, str):  # LangChain's dictionaries
-        return _read_message({**item["data"], "role": kind})
+        return {**item["data"], "role": kind}
+    return None
+
+
+def _read_message_with_role(item: Mapping[str, Any]) -> _Message | None:
+    """Return a message of an object that names its role; ``None`` if it names none, or holds nothing."""
     role = item.get("role", item.get("from"))
+    kind = item.get("type")
     if role is None and kind in _ROLES and "content" in item:
         role = kind
     if not isinstance(role, str):
@@ -153,18 +186,25 @@ def _read_message(item: Mapping[str, Any]) -> _Message | None:
         return None
     parts = list(_parts_of_content(content))
     if actor == "tool" and not any(isinstance(part, _Result) for part in parts):
-        words = "\n".join(part for part in parts if isinstance(part, str))
-        is_error = item.get("status") == "error" or item.get("is_error") is True
-        tool, call_id = str(item.get("name") or ""), str(item.get("tool_call_id") or "")
-        parts = [_Result(call_id=call_id, tool=tool, text=words, is_error=is_error)]
-    parts += _read_calls(calls)
+        parts = [_result_of_words(item, parts)]
+    parts += _read_tool_calls(calls)
     if isinstance(item.get("function_call"), Mapping):  # the older form of OpenAI
-        parts += _read_calls([{"function": item["function_call"]}])
+        parts += _read_tool_calls([{"function": item["function_call"]}])
     return _Message(role=actor, parts=parts)
 
 
-def _parts_of_content(content: object) -> Iterator[str | _Call | _Result]:
-    """Yield the words, calls and results in the content of a message, in their order."""
+def _result_of_words(item: Mapping[str, Any], parts: Sequence[_Part]) -> _Result:
+    """Return the result in a message of a tool, whose words are what the tool returned."""
+    return _Result(
+        call_id=str(item.get("tool_call_id") or ""),
+        tool=str(item.get("name") or ""),
+        text="\n".join(part for part in parts if isinstance(part, str)),
+        is_error=item.get("status") == "error" or item.get("is_error") is True,
+    )
+
+
+def _parts_of_content(content: object) -> Iterator[_Part]:
+    """Yield the words, calls and results in the content of a message, in their order; words side by side as one."""
     if content is None or content == "":
         return
     if not isinstance(content, list):
@@ -177,21 +217,24 @@ def _parts_of_content(content: object) -> Iterator[str | _Call | _Result]:
             if words:
                 yield "\n".join(words)
                 words = []
-            yield _read_call(part) if kind in _CALL_TYPES else _read_result(part)
-            continue
-        text = _words_of_part(part)
-        if text:
-            words.append(text)
+            if kind in _CALL_TYPES:
+                yield _read_call(part)
+            else:
+                yield _read_result(part)
+        else:
+            text = _words_of_part(part)
+            if text:
+                words.append(text)
     if words:
         yield "\n".join(words)
 
 
 def _words_of_part(part: object) -> str:
-    """Return the words of a part of a message; a part of another kind, such as an image, is named in brackets."""
+    """Return the words of a part of a message: none of thinking, and ``[image]`` or the like of what is no text."""
     if not isinstance(part, Mapping):
         return value_text(part)
     kind = part.get("type")
-    if kind in ("thinking", "redacted_thinking", "reasoning"):
+    if kind in _THOUGHT_TYPES:
         return ""
     if isinstance(part.get("message_content"), Mapping):  # OpenInference
         return _words_of_part(part["message_content"])
@@ -201,11 +244,15 @@ def _words_of_part(part: object) -> str:
     return f"[{kind or 'a part that is no text'}]"
 
 
-def _read_calls(calls: object) -> list[str | _Call | _Result]:
+def _read_tool_calls(calls: object) -> list[_Call]:
     """Return the calls in the field ``tool_calls`` of a message."""
     if not isinstance(calls, list):
         return []
-    return [_read_call(call) for call in calls if isinstance(call, Mapping)]
+    tool_calls: list[_Call] = []
+    for call in calls:
+        if isinstance(call, Mapping):
+            tool_calls.append(_read_call(call))
+    return tool_calls
 
 
 def _read_call(call: Mapping[str, Any]) -> _Call:

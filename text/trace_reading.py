@@ -15,8 +15,9 @@ LAYOUTS: Final = (
     "messages of OpenAI, Anthropic or LangChain, spans of OpenTelemetry or OpenInference, an export of Langfuse, "
     "LangSmith, MLflow or Phoenix, or a list of steps"
 )
-"""The layouts that are read, for messages."""
+"""The layouts that jurist reads, in words for errors and help."""
 _STEP_NAMES: Final = frozenset({"actor", "words", "tool", "arguments", "result", "error"})
+"""The names in a step as :func:`steps_as_json` writes it."""
 
 
 def read_steps(value: object) -> list[Step]:
@@ -38,29 +39,27 @@ def read_steps(value: object) -> list[Step]:
 
 
 def _read_layout(value: object) -> list[Step]:
-    """Return the steps of a trace in the first layout that it has; none for a trace without steps."""
+    """Return the steps of a trace by the first layout that fits it; an empty list for a trace without steps."""
     data = value
     if isinstance(value, str):
         try:
             data = json.loads(value)
         except ValueError as error:
             raise ValueError(f"the text holds no JSON; a trace is {LAYOUTS}") from error
-    steps = _own_steps(data)
-    if steps is None:
-        steps = _steps_of_one_trace(find_spans(data))  # before messages, which the spans of a trace hold, too
-    if steps is None:
-        messages = find_messages(data)
-        if messages is not None:
-            steps = steps_of_messages(messages)
-    if steps is None:
-        raise ValueError(f"the layout of the trace is not known; a trace is {LAYOUTS}")
-    return steps
+    steps = _steps_from_json(data)
+    if steps is not None:
+        return steps
+    spans = find_spans(data)  # before messages, which the spans of a trace hold too
+    if spans is not None:
+        return _steps_of_one_trace(spans)
+    messages = find_messages(data)
+    if messages is not None:
+        return steps_of_messages(messages)
+    raise ValueError(f"the layout of the trace is not known; a trace is {LAYOUTS}")
 
 
-def _steps_of_one_trace(spans: Sequence[Span] | None) -> list[Step] | None:
-    """Return the steps of spans that belong to one trace; ``None`` where there are no spans."""
-    if spans is None:
-        return None
+def _steps_of_one_trace(spans: Sequence[Span]) -> list[Step]:
+    """Return the steps of spans; a ``ValueError`` where they belong to several traces."""
     traces = spans_by_trace(spans)
     if len(traces) > 1:
         raise ValueError(
@@ -69,9 +68,9 @@ def _steps_of_one_trace(spans: Sequence[Span] | None) -> list[Step] | None:
     return steps_of_spans(spans)
 
 
-def is_trace(value: object) -> bool:
+def holds_tool_calls(value: object) -> bool:
     """Say whether a value is a trace in which a tool was called, in a layout that is known."""
-    if isinstance(value, str) and value[:1] not in ("{", "["):
+    if isinstance(value, str) and not _looks_like_json(value):
         return False
     try:
         return any(step.tool for step in read_steps(value))
@@ -79,8 +78,8 @@ def is_trace(value: object) -> bool:
         return False
 
 
-def _own_steps(data: object) -> list[Step] | None:
-    """Return the steps of a list of steps as jurist writes them; ``None`` for any other layout."""
+def _steps_from_json(data: object) -> list[Step] | None:
+    """Return the steps that :func:`steps_as_json` wrote; ``None`` for any other layout."""
     if not isinstance(data, list) or not data:
         return None
     steps: list[Step] = []
@@ -102,7 +101,7 @@ def _own_steps(data: object) -> list[Step] | None:
 
 
 def step_texts(value: object, limit: int = STEP_LIMIT) -> list[str]:
-    """Return the steps of a trace as texts; a list of texts is one of steps already.
+    """Return the steps of a trace as texts; a list of texts comes back as it is, whatever their length.
 
     Raises:
         ValueError: as :func:`read_steps`.
@@ -113,23 +112,35 @@ def step_texts(value: object, limit: int = STEP_LIMIT) -> list[str]:
 
 
 def trace_text(value: object, step_limit: int = STEP_LIMIT, trace_limit: int = TRACE_LIMIT) -> str:
-    """Return a trace as one text of numbered steps; a text that holds no JSON as it is.
+    """Return a trace as one text of numbered steps; a text that does not begin like JSON comes back as it is.
 
     Raises:
         ValueError: as :func:`read_steps`.
     """
-    if isinstance(value, str) and value[:1] not in ("{", "["):
+    if isinstance(value, str) and not _looks_like_json(value):
         return value
     return number_steps(step_texts(value, step_limit), trace_limit)
 
 
+def _looks_like_json(text: str) -> bool:
+    """Say whether a text begins like an object or a list of JSON."""
+    return text[:1] in ("{", "[")
+
+
 def steps_as_json(steps: Sequence[Step]) -> list[dict[str, str]]:
-    """Return steps as JSON values, without what is empty; :func:`read_steps` gives them back."""
+    """Return steps as JSON values without their empty parts; :func:`read_steps` gives the steps back."""
     items: list[dict[str, str]] = []
     for step in steps:
-        item = {"actor": step.actor, "words": step.words, "tool": step.tool, "arguments": step.arguments}
-        if step.result is not None:
+        item = {"actor": step.actor}
+        if step.words:
+            item["words"] = step.words
+        if step.tool:
+            item["tool"] = step.tool
+        if step.arguments:
+            item["arguments"] = step.arguments
+        if step.result is not None:  # an empty result was in the trace
             item["result"] = step.result
-        item["error"] = step.error
-        items.append({name: text for name, text in item.items() if text or name in ("actor", "result")})
+        if step.error:
+            item["error"] = step.error
+        items.append(item)
     return items

@@ -12,7 +12,9 @@ from typing import Any, Final, NamedTuple
 from .trace_messages import find_messages, steps_of_messages
 from .trace_steps import Step, value_text
 
-_MODEL, _TOOL, _CONTAINER = "model", "tool", "container"
+_MODEL: Final = "model"
+_TOOL: Final = "tool"
+_CONTAINER: Final = "container"
 _KINDS: Final[Mapping[str, str]] = {
     "llm": _MODEL,
     "chat_model": _MODEL,
@@ -39,6 +41,7 @@ _KINDS: Final[Mapping[str, str]] = {
     "evaluator": _CONTAINER,
 }
 """What a span did, in the words of the layouts -> whether it asked a model, called a tool, or held others."""
+# Where the layouts hold a fact of a span: dotted paths, of which the first with a value counts.
 _ID_PATHS: Final = ("spanId", "span_id", "context.span_id", "id", "run_id")
 _PARENT_PATHS: Final = (
     "parentSpanId",
@@ -100,7 +103,7 @@ _SYSTEM_PATHS: Final = ("attributes.gen_ai.system_instructions",)
 _SPAN_LISTS: Final = ("spans", "runs", "data")
 """Keys under which an export holds its spans."""
 _SPAN_KEYS: Final = frozenset({"run_type", "traceId", "trace_id", "context.trace_id"})
-"""Keys of which each span has one, unless it has a ``context`` with its ids."""
+"""Keys of which a span has at least one, unless it has a ``context`` with its ids."""
 _SESSION_PATHS: Final = (
     "sessionId",
     "session_id",
@@ -121,8 +124,8 @@ class Span(NamedTuple):
     start: float  # a number that orders the spans of one trace
     kind: str  # whether it asked a model, called a tool, or only holds other spans
     name: str
-    input: object = None
-    output: object = None
+    input: object = None  # of a tool: what it was given
+    output: object = None  # of a tool: what it returned
     prompt: object = None  # of a model: the messages that it was given
     reply: object = None  # of a model: what it answered
     system: object = None  # of a model: its instructions, where they stand beside the messages
@@ -132,18 +135,19 @@ class Span(NamedTuple):
 
 def find_spans(value: object) -> list[Span] | None:
     """Return the spans that a value is or holds, in the order in which they began; ``None`` if it has none."""
-    spans = list(_read_spans(value))
+    spans = list(_walk_spans(value))
     if not spans:
         return None
-    containers = {span.parent for span in spans}
-    # A span of no known kind that holds no other is the call of a function: older exports of Langfuse have no better.
-    named: list[Span] = []
+    parent_ids = {span.parent for span in spans}
+    spans_with_kinds: list[Span] = []
     for span in spans:
         kind = span.kind
         if not kind:
-            kind = _CONTAINER if span.id in containers or not span.parent else _TOOL
-        named.append(span._replace(kind=kind))
-    return sorted(named, key=lambda span: span.start)
+            # Older exports of Langfuse name no kind: an inner span that holds no other is the call of a function.
+            holds_others = span.id in parent_ids
+            kind = _CONTAINER if holds_others or not span.parent else _TOOL
+        spans_with_kinds.append(span._replace(kind=kind))
+    return sorted(spans_with_kinds, key=lambda span: span.start)
 
 
 def spans_by_trace(spans: Sequence[Span]) -> dict[str, list[Span]]:
@@ -155,29 +159,33 @@ def spans_by_trace(spans: Sequence[Span]) -> dict[str, list[Span]]:
 
 
 def steps_of_spans(spans: Sequence[Span]) -> list[Step]:
-    """Return the steps of one trace: the words of users and models, and the tools that were called, in their order."""
-    traced_tools = {span.name for span in spans if span.kind == _TOOL}
+    """Return the steps of one trace: the words of users and models, and the tools that were called, in their order.
+
+    The span around all others gives the first words where no model was given them, and the last words.
+    """
+    tools_with_spans = {span.name for span in spans if span.kind == _TOOL}
     outer_span = _outer_container(spans)
+    inner_spans = [span for span in spans if span.kind != _CONTAINER]
     steps: list[Step] = []
-    told: set[tuple[str, str]] = set()  # actor and words of steps, as each prompt repeats those before it
-    recorded = [span for span in spans if span.kind != _CONTAINER]
-    if outer_span is not None and (not recorded or recorded[0].kind == _TOOL):
-        _add_new(steps, told, _steps_of_value(outer_span.input, "user"))
-    for span in recorded:
+    spoken: set[tuple[str, str]] = set()  # actor and words of steps: each prompt repeats the words before it
+    if outer_span is not None and (not inner_spans or inner_spans[0].kind == _TOOL):
+        _add_unspoken(steps, spoken, _steps_of_value(outer_span.input, "user"))
+    for span in inner_spans:
         if span.kind == _TOOL:
             steps.append(_tool_step(span))
         else:
-            _add_new(steps, told, _asked_steps(span))
-            replies = [step for step in _reply_steps(span) if step.tool not in traced_tools]
-            _add_new(steps, told, replies)
+            _add_unspoken(steps, spoken, _prompt_steps(span))
+            # A call with a span of its own is the step of that span.
+            replies = [step for step in _reply_steps(span) if step.tool not in tools_with_spans]
+            _add_unspoken(steps, spoken, replies)
     if outer_span is not None:
         last_steps = _steps_of_value(outer_span.output, "assistant")[-1:]
         if last_steps and not last_steps[0].tool:
-            _add_new(steps, told, last_steps)
+            _add_unspoken(steps, spoken, last_steps)
     return steps
 
 
-def _asked_steps(span: Span) -> list[Step]:
+def _prompt_steps(span: Span) -> list[Step]:
     """Return the words of users and of the system that a model was given."""
     given = _steps_of_value(span.system, "system") + _steps_of_value(span.prompt, "user")
     return [step for step in given if step.actor in ("user", "system") and not step.tool]
@@ -191,13 +199,13 @@ def _reply_steps(span: Span) -> list[Step]:
     return replies
 
 
-def _add_new(steps: list[Step], told: set[tuple[str, str]], further: Sequence[Step]) -> None:
-    """Add steps in place, but for words that their actor has said before."""
-    for step in further:
-        said = (step.actor, step.words)
-        if not step.tool and step.words and said in told:
+def _add_unspoken(steps: list[Step], spoken: set[tuple[str, str]], further_steps: Sequence[Step]) -> None:
+    """Add steps in place, without words that their actor has said before; keep what was said in ``spoken``."""
+    for step in further_steps:
+        actor_and_words = (step.actor, step.words)
+        if not step.tool and step.words and actor_and_words in spoken:
             continue
-        told.add(said)
+        spoken.add(actor_and_words)
         steps.append(step)
 
 
@@ -212,23 +220,24 @@ def _outer_container(spans: Sequence[Span]) -> Span | None:
 
 def _tool_step(span: Span) -> Step:
     """Return the step of a tool that was called."""
-    tool_input = span.input
-    if isinstance(tool_input, Mapping) and len(tool_input) == 1 and "input" in tool_input:  # LangSmith
-        tool_input = decode_json(tool_input["input"])
-    tool_output = span.output
-    if isinstance(tool_output, Mapping) and len(tool_output) == 1 and "output" in tool_output:
-        tool_output = decode_json(tool_output["output"])
-    result = None if tool_output is None else _plain_text(tool_output)
+    output = _value_alone(span.output, "output")
     return Step(
         actor="assistant",
         tool=span.name,
-        arguments=value_text(tool_input),
-        result=result,
+        arguments=value_text(_value_alone(span.input, "input")),
+        result=None if output is None else _result_text(output),
         error=span.error,
     )
 
 
-def _plain_text(value: object) -> str:
+def _value_alone(value: object, name: str) -> object:
+    """Return the value inside an object that holds nothing else, as LangSmith exports it; any other one unchanged."""
+    if isinstance(value, Mapping) and len(value) == 1 and name in value:
+        return decode_json(value[name])
+    return value
+
+
+def _result_text(value: object) -> str:
     """Return the result of a tool as text; of a message of LangChain its content."""
     messages = find_messages([value])
     if messages is not None:
@@ -239,7 +248,12 @@ def _plain_text(value: object) -> str:
 
 
 def _steps_of_value(value: object, actor: str) -> list[Step]:
-    """Return the steps of what a model was given or answered: of its messages, or its words as they are."""
+    """Return the steps of what a span was given or returned: those of its messages, else its words as a step.
+
+    Args:
+        value: what the span was given, or returned.
+        actor: who said the words, where the value has no messages that name somebody.
+    """
     if value is None or value in ("", [], {}):
         return []
     inner = _unwrap(value)
@@ -252,7 +266,7 @@ def _steps_of_value(value: object, actor: str) -> list[Step]:
 
 
 def _unwrap(value: object) -> object:
-    """Return the messages or the words within the frames of model providers: choices, generations, one text."""
+    """Return the messages or the words inside what wraps them: choices, generations, an object of one text."""
     if not isinstance(value, Mapping):
         return value
     choices = value.get("choices")
@@ -262,7 +276,9 @@ def _unwrap(value: object) -> object:
     while isinstance(generations, list) and generations:
         generations = generations[0]
     if isinstance(generations, Mapping):
-        return [generations["message"]] if "message" in generations else generations.get("text")
+        if "message" in generations:
+            return [generations["message"]]
+        return generations.get("text")
     if len(value) == 1:
         inner = next(iter(value.values()))
         if isinstance(inner, str) or find_messages(inner) is not None:
@@ -270,18 +286,18 @@ def _unwrap(value: object) -> object:
     return value
 
 
-def _read_spans(value: object) -> Iterator[Span]:
-    """Yield the spans that a value is or holds, in any order."""
+def _walk_spans(value: object) -> Iterator[Span]:
+    """Yield the spans that a value is or holds at any depth, in the order in which it holds them."""
     if isinstance(value, list):
         for item in value:
-            yield from _read_spans(item)
+            yield from _walk_spans(item)
         return
     if not isinstance(value, Mapping):
         return
     if "resourceSpans" in value:
         for resource in value["resourceSpans"]:
             for scope in resource.get("scopeSpans", ()):
-                yield from _read_spans(scope.get("spans", []))
+                yield from _walk_spans(scope.get("spans", []))
         return
     observations = value.get("observations")
     if isinstance(observations, list) and observations and isinstance(observations[0], Mapping):
@@ -290,14 +306,14 @@ def _read_spans(value: object) -> Iterator[Span]:
     for key in _SPAN_LISTS:
         inner = value.get(key)
         if isinstance(inner, list | Mapping):
-            spans = list(_read_spans(inner))
+            spans = list(_walk_spans(inner))
             if spans:
                 yield from spans
                 return
     if is_span(value):
         yield _read_span(value)
         for child in value.get("child_runs") or ():
-            yield from _read_spans(child)
+            yield from _walk_spans(child)
 
 
 def is_span(record: object) -> bool:
@@ -319,7 +335,7 @@ def _langfuse_spans(trace: Mapping[str, Any]) -> Iterator[Span]:
         id=trace_id,
         parent="",
         trace=trace_id,
-        start=start - 1,
+        start=start - 1,  # before its observations
         kind=_CONTAINER,
         name=str(trace.get("name") or ""),
         input=decode_json(trace.get("input")),
@@ -331,49 +347,57 @@ def _langfuse_spans(trace: Mapping[str, Any]) -> Iterator[Span]:
 
 
 def _read_span(record: Mapping[str, Any]) -> Span:
-    """Return one span of any of the layouts."""
+    """Return the span in a record of any of the layouts; its kind is empty where the record names no known one."""
     tree = _as_tree(record)
-    kind_word = str(_first(tree, _KIND_PATHS) or "").casefold()
+    kind_word = str(_first_value(tree, _KIND_PATHS) or "").casefold()
     kind = _KINDS.get(kind_word, "")
     name_paths = _TOOL_NAME_PATHS if kind == _TOOL else ("name",)
     span = Span(
-        id=str(_first(tree, _ID_PATHS) or ""),
-        parent=str(_first(tree, _PARENT_PATHS) or ""),
-        trace=str(_first(tree, _TRACE_PATHS) or ""),
-        start=_time(_first(tree, _START_PATHS)),
+        id=str(_first_value(tree, _ID_PATHS) or ""),
+        parent=str(_first_value(tree, _PARENT_PATHS) or ""),
+        trace=str(_first_value(tree, _TRACE_PATHS) or ""),
+        start=_order_in_time(_first_value(tree, _START_PATHS)),
         kind=kind,
-        name=str(_first(tree, name_paths) or "a tool"),
-        input=_first(tree, _INPUT_PATHS),
-        output=_first(tree, _OUTPUT_PATHS),
+        name=str(_first_value(tree, name_paths) or "a tool"),
+        input=_first_value(tree, _INPUT_PATHS),
+        output=_first_value(tree, _OUTPUT_PATHS),
         error=_error_of(tree),
-        session=str(_first(tree, _SESSION_PATHS) or ""),
+        session=str(_first_value(tree, _SESSION_PATHS) or ""),
     )
     if kind != _MODEL:
         return span
     return span._replace(
-        prompt=_first(tree, _PROMPT_PATHS),
-        reply=_first(tree, _REPLY_PATHS),
-        system=_first(tree, _SYSTEM_PATHS),
+        prompt=_first_value(tree, _PROMPT_PATHS),
+        reply=_first_value(tree, _REPLY_PATHS),
+        system=_first_value(tree, _SYSTEM_PATHS),
     )
 
 
 def _error_of(tree: Mapping[str, Any]) -> str:
-    """Return why a span failed; empty if it did not."""
+    """Return the reason why a span failed; empty if it did not."""
     error = tree.get("error")
     if isinstance(error, str) and error:
         return error
     status = tree.get("status")
-    code, message = tree.get("status_code"), tree.get("status_message")
     if isinstance(status, Mapping):
-        code, message = status.get("code", status.get("status_code")), status.get("message")
-    is_error = str(code).rpartition("_")[2] == "ERROR" or code == 2 or tree.get("level") == "ERROR"
-    if not is_error:
+        code = status.get("code", status.get("status_code"))
+        message = status.get("message")
+    else:
+        code = tree.get("status_code")
+        message = tree.get("status_message")
+    is_error_code = (
+        str(code).rpartition("_")[2] == "ERROR" or code == 2
+    )  # ERROR, STATUS_CODE_ERROR, or its number
+    if not is_error_code and tree.get("level") != "ERROR":
         return ""
     return str(message or tree.get("statusMessage") or "the span reported an error")
 
 
-def _time(value: object) -> float:
-    """Return a point in time as a number of seconds: nanoseconds, or a date by ISO 8601; 0 where there is none."""
+def _order_in_time(value: object) -> float:
+    """Return a number that orders the points in time of one layout; 0 where there is none.
+
+    A number stays as it is, mostly nanoseconds; a date by ISO 8601 becomes seconds.
+    """
     from datetime import datetime
 
     if isinstance(value, int | float):
@@ -388,8 +412,12 @@ def _time(value: object) -> float:
         return 0.0
 
 
-def _first(tree: Mapping[str, Any], paths: Sequence[str]) -> Any:
-    """Return the value at the first path that has one, JSON in a text decoded; an empty text only if all are empty."""
+def _first_value(tree: Mapping[str, Any], paths: Sequence[str]) -> Any:
+    """Return the value at the first path that has one, with JSON in a text decoded.
+
+    Returns:
+        The value; an empty text where the paths have no other, and ``None`` where they have none.
+    """
     empty_text = None
     for path in paths:
         value: Any = tree
@@ -420,34 +448,34 @@ def _as_tree(record: Mapping[str, Any]) -> dict[str, Any]:
     tree: dict[str, Any] = {}
     for name, value in record.items():
         if name != "attributes":
-            _put(tree, name.split("."), value)
+            _put_at_path(tree, name.split("."), value)
             continue
         attributes = value
         if isinstance(value, list):  # of OpenTelemetry's JSON
             attributes = {item.get("key", ""): _otlp_value(item.get("value")) for item in value}
         if isinstance(attributes, Mapping):
             for path, attribute in attributes.items():
-                _put(tree, ["attributes", *path.split(".")], attribute)
-    attributes = tree.get("attributes")
-    if isinstance(attributes, dict) and "llm" in attributes:  # OpenInference numbers its messages
-        attributes["llm"] = _with_lists(_nested(attributes["llm"]))
+                _put_at_path(tree, ["attributes", *path.split(".")], attribute)
+    branch = tree.get("attributes")
+    if isinstance(branch, dict) and "llm" in branch:  # OpenInference numbers its messages
+        branch["llm"] = _with_lists(_without_dots(branch["llm"]))
     return tree
 
 
-def _nested(value: object) -> object:
-    """Return a value whose objects have trees in the place of dotted names."""
+def _without_dots(value: object) -> object:
+    """Return a value whose objects have trees in the place of dotted names, at any depth."""
     if isinstance(value, list):
-        return [_nested(item) for item in value]
+        return [_without_dots(item) for item in value]
     if not isinstance(value, Mapping):
         return value
     tree: dict[str, Any] = {}
     for name, item in value.items():
-        _put(tree, str(name).split("."), _nested(item))
+        _put_at_path(tree, str(name).split("."), _without_dots(item))
     return tree
 
 
-def _put(tree: dict[str, Any], path: Sequence[str], value: object) -> None:
-    """Put a value into a tree under a path, in place."""
+def _put_at_path(tree: dict[str, Any], path: Sequence[str], value: object) -> None:
+    """Put a value into a tree at a path, in place; an object joins the one that is there, all else replaces."""
     for part in path[:-1]:
         branch = tree.get(part)
         if not isinstance(branch, dict):
@@ -461,7 +489,7 @@ def _put(tree: dict[str, Any], path: Sequence[str], value: object) -> None:
 
 
 def _with_lists(value: object) -> object:
-    """Return a tree in which objects whose names are 0, 1, 2 and so on are lists."""
+    """Return a value with a list in the place of each object whose names are all numbers, in their order."""
     if isinstance(value, list):
         return [_with_lists(item) for item in value]
     if not isinstance(value, Mapping):
@@ -472,7 +500,7 @@ def _with_lists(value: object) -> object:
 
 
 def _otlp_value(value: object) -> object:
-    """Return the value that OpenTelemetry's JSON wraps into its type, such as ``{"stringValue": "..."}``."""
+    """Return the value inside an object of OpenTelemetry's JSON that names its type (``{"stringValue": "..."}``)."""
     if not isinstance(value, Mapping) or len(value) != 1:
         return value
     ((kind, inner),) = value.items()

@@ -13,7 +13,7 @@ STEP_LIMIT: Final = 2_000
 TRACE_LIMIT: Final = 60_000
 """The most characters of a trace that is shown whole; beyond, steps in its middle are left out."""
 _HEAD_SHARE: Final = 2 / 3
-"""The share of a text that is cut which is shown from its beginning; the rest is shown from its end."""
+"""The share of a cut text that its beginning makes up; its end makes up the rest."""
 
 
 class Step(NamedTuple):
@@ -24,7 +24,7 @@ class Step(NamedTuple):
     tool: str = ""  # the tool that was called; empty for words
     arguments: str = ""  # of the call, as JSON or text
     result: str | None = None  # what the tool returned; None if the trace does not hold it
-    error: str = ""  # why the step failed; empty if it did not
+    error: str = ""  # the reason why the step failed; empty if it did not
 
 
 def value_text(value: object) -> str:
@@ -65,21 +65,26 @@ def _named_part(name: str, text: str, limit: int) -> str:
 def number_steps(texts: Sequence[str], limit: int = TRACE_LIMIT) -> str:
     """Return the texts of steps as one text, each step with its number.
 
-    A text above the limit loses steps in its middle. A line in their place says which steps they are.
+    A text above the limit loses steps in its middle. A line in their place says which steps they are. The first and the
+    last step always stay.
     """
     numbered: list[str] = []
     for number, text in enumerate(texts, 1):
         numbered.append(f"{number}. {text}")
     if sum(map(len, numbered)) <= limit:
         return "\n".join(numbered)
-    first_left_out = _count_within(numbered, limit // 2)
-    last_kept = len(numbered) - _count_within(numbered[::-1], limit // 2)
-    left_out = f"[steps {first_left_out + 1} to {last_kept} are left out: {last_kept - first_left_out} steps]"
-    return "\n".join([*numbered[:first_left_out], left_out, *numbered[last_kept:]])
+    head = _count_within(numbered, limit // 2)
+    tail = _count_within(numbered[::-1], limit // 2)
+    left_out = len(numbered) - head - tail
+    if left_out < 1:
+        return "\n".join(numbered)
+    tail_start = len(numbered) - tail
+    note = f"[steps {head + 1} to {tail_start} are left out: {left_out} steps]"
+    return "\n".join([*numbered[:head], note, *numbered[tail_start:]])
 
 
 def _count_within(texts: Sequence[str], limit: int) -> int:
-    """Return how many of the first texts have at most so many characters together; at least 1."""
+    """Return the number of texts, counted from the first, that fit into a number of characters; at least 1."""
     total = 0
     for count, text in enumerate(texts):
         total += len(text)
@@ -89,7 +94,7 @@ def _count_within(texts: Sequence[str], limit: int) -> int:
 
 
 def _cut(text: str, limit: int) -> str:
-    """Return a text with its middle left out, and a note of how many characters that is, if it exceeds the limit."""
+    """Return a text; of one above the limit its beginning and its end, and between them how much is left out."""
     if len(text) <= limit:
         return text
     head = int(limit * _HEAD_SHARE)
@@ -99,5 +104,5 @@ def _cut(text: str, limit: int) -> str:
 
 
 def _on_one_line(name: str) -> str:
-    """Return a name without line breaks, which would begin a line of their own."""
+    """Return a name without line breaks: a line of the trace must not begin inside a name."""
     return " ".join(name.split())

@@ -40,13 +40,13 @@ class Trace(str):
         """Return a trace as the text that a model reads.
 
         Raises:
-            ValueError: the layout is not known, or the trace has no step.
+            ValueError: the layout is not known, the trace has no step, or the value holds several traces.
         """
         return trace_text(value, cls.step_limit, cls.trace_limit)
 
     @classmethod
     def steps_of(cls, value: object) -> list[str]:
-        """Return the texts of the steps of a trace. Raises ``ValueError`` like :meth:`text_of`."""
+        """Return the texts of the steps of a trace, without numbers. Raises ``ValueError`` like :meth:`text_of`."""
         return step_texts(value, cls.step_limit)
 
     @classmethod
@@ -72,7 +72,10 @@ class Trace(str):
 
 
 def _reporting_faults(read: Callable[[object], object]) -> Callable[[object], object]:
-    """Return a reader whose ``ValueError`` is a fault of pydantic with the same words; it leaves ``None`` as it is."""
+    """Return a reader that reports a ``ValueError`` of another one to pydantic, in the same words.
+
+    An input without a value (``None``) stays so, for pydantic to judge.
+    """
 
     def read_value(value: object) -> object:
         if value is None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trace_layouts import LAYOUTS
 
-from jurist.text.trace_reading import is_trace, read_steps, steps_as_json
+from jurist.text.trace_reading import holds_tool_calls, read_steps, steps_as_json
 from jurist.text.trace_steps import Step, number_steps, step_text
 from jurist.text.traces import Trace
 
@@ -43,7 +43,7 @@ def test_each_layout_gives_the_steps_that_it_was_written_from(name: str) -> None
     value = LAYOUTS[name](STEPS, "t1")
     assert read_steps(value) == STEPS
     assert read_steps(json.dumps(value)) == STEPS, "in a cell of a table it is a text"
-    assert is_trace(value)
+    assert holds_tool_calls(value)
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
@@ -106,6 +106,12 @@ def test_long_parts_and_long_traces_are_cut_with_counts() -> None:
     assert lines[-1] == "100. user: word 99"
 
 
+@pytest.mark.parametrize("texts", [["a" * 100], ["a" * 100, "b" * 100]])
+def test_the_first_and_the_last_step_stay_once_whatever_their_length(texts: list[str]) -> None:
+    lines = [f"{number}. {text}" for number, text in enumerate(texts, 1)]
+    assert number_steps(texts, 60).splitlines() == lines
+
+
 def test_failures_stand_in_the_text() -> None:
     span = {
         "name": "refund",
@@ -137,7 +143,7 @@ def test_failures_stand_in_the_text() -> None:
     ],
 )
 def test_what_calls_no_tool_is_not_taken_for_a_trace(value: object) -> None:
-    assert not is_trace(value)
+    assert not holds_tool_calls(value)
 
 
 def test_a_text_that_is_no_json_stays_as_it_is() -> None:
