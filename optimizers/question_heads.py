@@ -132,13 +132,13 @@ class QuestionFits:
         """The labelled cases with answers, in order."""
         self.columns: dict[str, Sequence[float | None]] = {}
         """Id of each of these cases -> its columns."""
-        rows: list[list[float]] = []
+        rows: list[Sequence[float | None]] = []
         for case in fits.cases:
             if case.id in columns:
                 self.cases.append(case)
                 self.columns[case.id] = columns[case.id]
-                rows.append([np.nan if figure is None else figure for figure in columns[case.id]])
-        self._matrix = np.array(rows)
+                rows.append(columns[case.id])
+        self._matrix: Floats = np.array(rows, dtype=float)  # a missing answer, ``None``, becomes NaN
 
     @property
     def outputs(self) -> list[object]:
@@ -153,11 +153,12 @@ class QuestionFits:
             return False
         if not self._labels:
             return True
-        return all(self._has_labels(self._outside(fold)) for fold in (None, *self._fits.folds))
+        places_to_fit = [self._outside(fold) for fold in (None, *self._fits.folds)]
+        return all(map(self._has_labels, places_to_fit))
 
     def _has_labels(self, places: Sequence[int]) -> bool:
         """Say whether the cases at some places have all labels, and the second most frequent one often enough."""
-        counts = Counter(_gold_label(self.cases[place]) for place in places)
+        counts = Counter(self._gold_labels(places))
         if len(counts) < len(self._labels):
             return False
         return counts.most_common(2)[-1][1] >= LEAST_OF_SECOND_LABEL // 2
@@ -170,14 +171,17 @@ class QuestionFits:
                 places.append(place)
         return places
 
+    def _gold_labels(self, places: Sequence[int]) -> list[Value]:
+        """Return the labels of the cases at some places."""
+        return [_gold_label(self.cases[place]) for place in places]
+
     def head(self, fold: int | None) -> FittedHead:
         """Return the head that was fitted outside a fold; on all cases for ``None``."""
         places = self._outside(fold)
-        gold = [_gold_label(self.cases[place]) for place in places]
-        return fit_head(self._judge, self._matrix[places], gold)
+        return fit_head(self._judge, self._matrix[places], self._gold_labels(places))
 
     def rule(self, fold: int | None, *, with_words: bool = False) -> WordRule:
-        """Return the rule that was fitted outside a fold, alone or with the regression on words added."""
+        """Return the rule with the head that was fitted outside a fold, alone or with the regression on words."""
         head = self.head(fold)
         regression = regression_without_words(self._judge, self._labels, head.intercepts)
         if with_words:  # the scores of both are added, and so their intercepts

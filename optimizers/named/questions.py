@@ -86,7 +86,7 @@ class QuestionsOptimizer(Writing, Optimizer):
                 job.note(board.name(candidate), board.value(candidate, job.dev), kind="candidate")
 
     def propose(self, job: Job, board: Board, start: Candidate, turn: int) -> list[Candidate]:
-        """Enter a prompt with a new set of questions, and return it; nothing without enough usable questions."""
+        """Enter a prompt with a new set of questions, and return it; empty without enough usable questions."""
         questions = self._write_questions(job, board, start, turn)
         if not questions:
             return []
@@ -114,7 +114,7 @@ class QuestionsOptimizer(Writing, Optimizer):
                 job.note(f"a proposal has {len(questions)} usable questions, {self.fewest} are needed")
         return ()
 
-    def _describe_rows(self, job: Job, board: Board, start: Candidate, turn: int) -> list[str]:
+    def _describe_rows(self, job: Job, board: Board, start: Candidate, draw_number: int) -> list[str]:
         """Return labelled rows of train as texts for a proposer: half of them judged wrongly, as far as there are any.
 
         Rows with a reason come first in the choice. The texts are in random order.
@@ -127,7 +127,7 @@ class QuestionsOptimizer(Writing, Optimizer):
                 wrong.append(case)
             else:
                 right.append(case)
-        draw = random.Random(f"{self.name}/{job.seed}/{turn}")
+        draw = random.Random(f"{self.name}/{job.seed}/{draw_number}")
         for cases in (wrong, right):
             draw.shuffle(cases)
             cases.sort(key=lambda case: not case.reason)
