@@ -24,8 +24,10 @@ class MoveVerdict:
     outcome: Outcome
     margin: float
     differing: float  # share of the units on which the two models answer otherwise
-    labels: int | None  # of further units on which they differ, with which an equal model mostly passes
-    rows: int | None  # of further rows, among which so many units differ
+    # Where it is not known: how many rows mostly show that an equally good model is as good, and how many units of
+    # these the two models answer otherwise, so that people label no more. ``None`` where no number can be named.
+    labels: int | None
+    rows: int | None
 
     @property
     def words(self) -> str:
@@ -43,7 +45,7 @@ class MoveVerdict:
 
 
 def usual_move_margin(metric: Metric) -> float:
-    """Return the margin of a metric that is used unless another one is given: .03 of shares, more on wider scales."""
+    """Return the margin for a metric where the user gives none: .03 of its best value."""
     return MARGIN * metric.high
 
 
@@ -56,31 +58,40 @@ def judge_move(test: Contrast, margin: float, rows: int, differing: float) -> Mo
         rows: the number of rows that both answered.
         differing: the share of the units on which they answer otherwise.
     """
-    lowest, difference = test.interval.low, test.difference
+    gain = test.difference
+    lowest_gain = test.interval.low
     if not test.higher_is_better:
-        lowest, difference = -test.interval.high, -test.difference
-    labels = enough_rows = None
+        gain = -test.difference
+        lowest_gain = -test.interval.high
+    labels: int | None = None
+    enough_rows: int | None = None
     outcome: Outcome = "not known"
     if test.direction == "better":
         outcome = "better"
-    elif lowest >= -margin:
+    elif lowest_gain >= -margin:
         outcome = "as good"
     elif test.direction == "worse":
         outcome = "worse"
     else:
-        enough_rows = rows_to_pass(rows, difference - lowest, margin, test.tested)
+        enough_rows = rows_to_pass(rows, gain - lowest_gain, margin, test.tested)
         if enough_rows is not None:
             labels = max(1, math.ceil(enough_rows * differing))
     return MoveVerdict(outcome=outcome, margin=margin, differing=differing, labels=labels, rows=enough_rows)
 
 
 def share_differing(first: Sequence[Row], second: Sequence[Row], comparison: Scale) -> float:
-    """Return the share of the units of the same rows on which two judges give answers that a label tells apart."""
-    rows = {row.id: row for row in second}
+    """Return the share of units on which two judges give different answers, of which a label could prefer one.
+
+    Args:
+        first: the answers of one judge.
+        second: the answers of the other judge to the same rows, in any order.
+        comparison: the scale of the answers.
+    """
+    second_rows = {row.id: row for row in second}
     units = 0
     differing = 0
     for row in first:
-        other = rows[row.id]
+        other = second_rows[row.id]
         for value, other_value in zip(row.predicted, other.predicted, strict=True):
             units += 1
             if label_could_decide(comparison, value, other_value):

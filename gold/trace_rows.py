@@ -16,6 +16,7 @@ from .sources import read
 _LABEL_KEYS: Final = ("scores", "assessments", "feedback", "annotations", "label", "labels")
 """Keys under which an export holds what people or judges said of a trace."""
 _ID_KEYS: Final = ("id", "trace_id", "traceId", "conversation_id", "session_id")
+"""Keys under which a record holds its id, the first with a value counts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,9 +26,8 @@ class TraceRow:
     id: str
     steps: Sequence[Step]
     group: str = ""  # the id of its conversation; empty where the layout has none
-    labels: Mapping[str, object] = field(
-        default_factory=dict
-    )  # what people or judges said of it, as exported
+    # what people or judges said of it: key of the export -> value
+    labels: Mapping[str, object] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, object]:
         """Return the row as JSON values."""
@@ -48,7 +48,9 @@ def trace_rows(path: str) -> list[TraceRow]:
         GoldError: the file cannot be read, a record is no trace and no span, or there is no trace with a step.
     """
     rows: list[TraceRow] = []
-    loose_spans: list[Span] = []  # of records that are single spans, or hold several traces
+    loose_spans: list[
+        Span
+    ] = []  # of records that are single spans, or hold several traces: put together at the end
     for place, record in _records(path):
         try:
             spans = find_spans(record)
@@ -60,14 +62,14 @@ def trace_rows(path: str) -> list[TraceRow]:
             if is_single_span or len(spans_by_trace(spans)) > 1:
                 loose_spans += spans
             else:
-                rows.append(_row(record, len(rows) + 1, steps_of_spans(spans), spans))
+                rows.append(_make_row(record, len(rows) + 1, steps_of_spans(spans), spans))
         elif messages is not None:
-            rows.append(_row(record, len(rows) + 1, steps_of_messages(messages)))
+            rows.append(_make_row(record, len(rows) + 1, steps_of_messages(messages)))
         else:
             raise place.wrong("the record is no trace and no span", hint=f"give {LAYOUTS}")
     for spans in spans_by_trace(loose_spans).values():
         in_order = sorted(spans, key=lambda span: span.start)
-        rows.append(_row({}, len(rows) + 1, steps_of_spans(in_order), in_order))
+        rows.append(_make_row({}, len(rows) + 1, steps_of_spans(in_order), in_order))
     rows = [row for row in rows if row.steps]
     if not rows:
         raise GoldError("the file holds no trace with a step", path=path, hint=f"give {LAYOUTS}")
@@ -75,7 +77,10 @@ def trace_rows(path: str) -> list[TraceRow]:
 
 
 def _records(path: str) -> Iterator[tuple[Place, Any]]:
-    """Yield the records of a file with their places; a JSON file that is one trace, or one conversation, is one."""
+    """Yield the records of a file with their places.
+
+    A JSON file holds a list of records, or one record: an object, or the messages of one conversation.
+    """
     if Path(path).suffix.lower() != ".json":
         for place, row in read(path).rows:
             yield place, {name: decode_json(value) for name, value in row.items()}
@@ -88,9 +93,19 @@ def _records(path: str) -> Iterator[tuple[Place, Any]]:
         yield Place(path), data
 
 
-def _row(record: object, number: int, steps: Sequence[Step], spans: Sequence[Span] = ()) -> TraceRow:
-    """Return the row of a trace, with the labels that its record holds."""
-    sessions = [span.session for span in spans if span.session]
+def _make_row(record: object, number: int, steps: Sequence[Step], spans: Sequence[Span] = ()) -> TraceRow:
+    """Return the row of a trace, with the labels that its record holds.
+
+    Args:
+        record: what the file holds of the trace; an empty object where it holds spans alone.
+        number: the number of the row, for the id of a trace that has none.
+        steps: the steps of the trace.
+        spans: its spans; none for a conversation.
+    """
+    group = ""
+    for span in spans:
+        if span.session and not group:
+            group = span.session
     labels: dict[str, object] = {}
     if isinstance(record, Mapping):
         info = record.get("info")
@@ -100,18 +115,18 @@ def _row(record: object, number: int, steps: Sequence[Step], spans: Sequence[Spa
     return TraceRow(
         id=_id_of(record, spans) or f"trace-{number}",
         steps=steps,
-        group=sessions[0] if sessions else "",
+        group=group,
         labels=labels,
     )
 
 
 def _exported_labels(record: Mapping[str, object]) -> dict[str, object]:
-    """Return the labels that people or judges gave a trace, by the names of its export."""
+    """Return the labels that people or judges gave a trace: key of the export -> value."""
     return {key: record[key] for key in _LABEL_KEYS if record.get(key)}
 
 
 def _id_of(record: object, spans: Sequence[Span]) -> str:
-    """Return the id of a trace; empty where neither its record nor its spans have one."""
+    """Return the id of a trace: of its spans, else of its record; empty where neither has one."""
     for span in spans:
         if span.trace:
             return span.trace

@@ -90,7 +90,7 @@ class LabelPlan:
     rows: Mapping[str, str]  # ``name`` of the unlabelled rows, and their hash
     opening: int  # the number of this plan on the version or on these units; its level falls with it
     level: float  # of the one-sided test, over all looks together
-    # rows, groups and units asked about, and the share that differs, with its interval
+    # the rows, groups and units that were asked about, and the share of the units that differ, with its interval
     surveyed: Json
     metric: str  # the name of the judge's own metric, by which labels count
     units: tuple[PlannedUnit, ...]  # those to label, in the random order in which looks take them
@@ -99,9 +99,8 @@ class LabelPlan:
     looks: tuple[LabelLook, ...] = ()
     # what the version is held against: the basic prompt, else another version or a log
     rival: str = BASIC
-    margin: float | None = (
-        None  # by how much the version may be worse than another one; ``None`` against basic
-    )
+    # by how much the version may be worse than another one; ``None`` against basic
+    margin: float | None = None
     earlier: tuple[Key, ...] = ()  # units of earlier plans, which are not drawn again
     results: tuple[LookResult, ...] = ()  # of the looks that were taken, in their order
     # the labels of the first units, by which the last look was taken, as JSON values; ``None`` where nobody could tell
@@ -138,7 +137,7 @@ class LabelPlan:
         return Gold.of(list(self.content), judge, self.rows["name"], labelled=False)
 
     def lines(self, gold: Gold) -> list[SheetLine]:
-        """Return the units to label, in an order that says nothing of the answers; without those of a taken look."""
+        """Return the lines of the sheet: the units to label in their random order, without those of a taken look."""
         cases = {case.id: case for case in gold.cases}
         units = self.units[len(self.labelled) :]
         return [SheetLine(case=cases[unit.case], unit=unit.unit) for unit in units]
@@ -315,7 +314,7 @@ def _labels_of_case(case: Case) -> dict[Key, Value | None]:
 
 
 def find_proven(store: Store, artifact: Artifact) -> Artifact:
-    """Return a version or its nearest ancestor that kept answers of a sealed test; its first one where none did."""
+    """Return a version, or its nearest ancestor, that kept answers of a sealed test; the first one without any."""
     proven = artifact
     while not proven.proof_records() and proven.about.parent:
         proven = store.load(f"{artifact.judge}@{proven.about.parent}")
@@ -380,12 +379,12 @@ def find_look(plan: LabelPlan, labels: Labels) -> LabelLook:
         return complete_look
     next_look = plan.next_look
     assert next_look is not None
-    missing = count_missing(plan.units, labels)
-    progress = f"{len(plan.units) - missing} of {len(plan.units)} planned units are labelled"
+    missing_in_all = count_missing(plan.units, labels)
+    progress = f"{len(plan.units) - missing_in_all} of {len(plan.units)} planned units are labelled"
     if next_look.labels == len(plan.units):
         raise JuristError(
             f"{progress}; nothing is decided before all are",
-            hint=f"label the other {missing} too, or write a reason under 'ambiguity' where nobody can tell",
+            hint=f"label the other {missing_in_all} too, or write a reason under 'ambiguity' where nobody can tell",
         )
     missing = count_missing(plan.units[: next_look.labels], labels)
     raise JuristError(
@@ -406,18 +405,19 @@ def count_missing(units: Sequence[PlannedUnit], labels: Labels) -> int:
 def take_look(plan: LabelPlan, look: LabelLook, judge: Judge, labels: Labels, gains: UnitGains) -> LabelPlan:
     """Return a plan with the result of a look; decided where the look shows a difference, or is the last one."""
     labelled_units: list[LabelledUnit] = []
-    values: list[object] = []
+    labels_as_json: list[object] = []
     untold = 0  # units of which people could not tell the label
     for unit in plan.units[: look.labels]:
         label = labels[unit.key]
         basic = _read_value(judge, unit.basic)
         compiled = _read_value(judge, unit.compiled)
         labelled_units.append(LabelledUnit(gold=label, first=basic, second=compiled))
-        values.append(_label_to_json(judge, label))
+        labels_as_json.append(_label_to_json(judge, label))
         if label is None:
             untold += 1
     level = plan.level
     if len(plan.all_looks) > 1:
+        # How much of the level a look may spend depends on what the labels up to it weigh.
         looks = plan.all_looks[: plan.all_looks.index(look) + 1]
         level = level_of_look(gains.estimates(labelled_units, plan.level).estimate, looks)
     rate = (plan.surveyed["rate"], plan.surveyed["low"], plan.surveyed["high"])
@@ -433,7 +433,7 @@ def take_look(plan: LabelPlan, look: LabelLook, judge: Judge, labels: Labels, ga
         p=weighed.better,
         verdict=verdict,
     )
-    plan = replace(plan, results=plan.results + (result,), labelled=tuple(values))
+    plan = replace(plan, results=plan.results + (result,), labelled=tuple(labels_as_json))
     if verdict == "not shown to be better" and look.labels < len(plan.units):
         return plan
     return replace(plan, decision=_make_decision(plan, weighed))
@@ -441,10 +441,10 @@ def take_look(plan: LabelPlan, look: LabelLook, judge: Judge, labels: Labels, ga
 
 def _verdict_within(weighed: Weighed, margin: float | None) -> LabelVerdict:
     """Return the verdict that labels show: with a margin, also that a version is worse by no more than that."""
-    lowest = weighed.gain.low
-    if margin is None or lowest is None or weighed.verdict == "better":
+    lowest_gain = weighed.gain.low
+    if margin is None or lowest_gain is None or weighed.verdict == "better":
         return weighed.verdict
-    if lowest >= -margin:
+    if lowest_gain >= -margin:
         return "as good"
     return weighed.verdict
 
@@ -484,7 +484,10 @@ def _label_to_json(judge: Judge, label: Value | None) -> object:
 def decide_by_labels(
     store: Store, artifact: Artifact, plan: LabelPlan, judge: Judge, labelled: Gold
 ) -> tuple[LabelPlan, bool, str]:
-    """Take the look of a plan whose labels are in; return the plan, whether its version is the latest now, and why.
+    """Take the last look of a plan whose labels are all in.
+
+    Returns:
+        The plan with the result, whether its version is the latest now, and both in words.
 
     Raises:
         GoldError: a unit is not planned, or was labelled otherwise at a look. JuristError: labels are missing.
@@ -525,7 +528,11 @@ def finish_decision(store: Store, artifact: Artifact, plan: LabelPlan) -> None:
 
 
 def _promote(store: Store, artifact: Artifact, decision: Json) -> tuple[bool, str]:
-    """Make a better version the latest, if nothing speaks against it; return whether it is, and why, in words."""
+    """Make a better version the latest, if nothing speaks against it.
+
+    Returns:
+        Whether it is the latest now, and the words that say so or name the obstacle, to be added to a sentence.
+    """
     if decision["verdict"] not in ("better", "as good"):
         return False, ""
     for version in store.list(artifact.judge):

@@ -77,8 +77,11 @@ class MovePlan(RenewedPlan):
 
     @property
     def rows(self) -> int:
-        """How many rows are asked about."""
-        return len(self.fitting_cases) + len(self.split.test) * (3 if self.asks_old_model else 2)
+        """How many rows are asked about: those of the fit once, those of the test once with each prompt and model."""
+        askings_of_test = 2  # with the version's prompt and with the basic one
+        if self.asks_old_model:
+            askings_of_test += 1
+        return len(self.fitting_cases) + len(self.split.test) * askings_of_test
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -92,57 +95,57 @@ class MovePlan(RenewedPlan):
         return (plan, *opening.limits(opening.cases, self.judge))
 
     def foresee(self) -> Estimate:
-        """Estimate it. Sends nothing."""
+        """Return the estimate of the calls for the fit, the proof and the old model. Nothing is sent."""
         asker = self._foreseen.candidate_asker
         fitting = make_ask(
             "judge",
             asker,
             [self.model],
             self.fitting_cases,
-            self._fitting_questions(asker.settings.sampling.samples),
+            self._count_fitting_calls(asker.settings.sampling.samples),
             who="to fit",
         )
         asks: list[Ask] = [fitting]
         test = self.split.test
         sampling = asker.settings.sampling
-        number = (2 * len(test) * sampling.fewest, 2 * len(test) * max(_SAMPLES, sampling.samples))
-        asks.append(make_ask("proving", asker, [self.model], test, number, who="for the proof"))
+        proof_calls = (2 * len(test) * sampling.fewest, 2 * len(test) * max(_SAMPLES, sampling.samples))
+        asks.append(make_ask("proving", asker, [self.model], test, proof_calls, who="for the proof"))
         if self.asks_old_model:
             old_model = self.artifact.about.model.model()
-            number = (len(test), len(test) * sampling.samples)
-            asks.append(make_ask("old", asker, [old_model], test, number, who="of the old model"))
+            old_calls = (len(test), len(test) * sampling.samples)
+            asks.append(make_ask("old", asker, [old_model], test, old_calls, who="of the old model"))
         return Estimate(
             what=f"{len(self.fitting_cases)} cases of train and dev and {len(test)} sealed cases",
             asks=tuple(asks),
             budget=self.budget,
         )
 
-    def _fitting_questions(self, samples: int) -> tuple[int, int]:
+    def _count_fitting_calls(self, samples: int) -> tuple[int, int]:
         """Return how often the new model is asked about train and dev, at least and with a second try."""
         cases = len(self.fitting_cases)
-        highest = samples * (1 + len(self.other_forms))
+        highest = samples * (1 + len(self.other_adapters))
         for other_plan in self.other_plans:
             highest += other_plan.settings.sampling.samples
         return cases * samples, cases * highest
 
     @property
-    def form(self) -> str:
+    def first_adapter(self) -> str:
         """The adapter of the version's prompt."""
         return self.candidate.setting.form or self.settings.adapter_of(self.judge)
 
     @property
-    def other_forms(self) -> tuple[str, ...]:
+    def other_adapters(self) -> tuple[str, ...]:
         """The adapters of a second try; none for a model that reads no prompt."""
         if self.model.decides or not self.model.reads_instructions:
             return ()
-        return tuple(form for form in (CHAT, "json") if form != self.form)
+        return tuple(adapter for adapter in (CHAT, "json") if adapter != self.first_adapter)
 
     @property
     def other_plans(self) -> tuple["MovePlan", ...]:
         """The plan with three samples, and that with more reasoning, where the model may then answer otherwise."""
-        plans: list[MovePlan] = []
         if self.model.decides or not self.model.reads_instructions:
             return ()
+        plans: list[MovePlan] = []
         sampling = self.settings.sampling
         if sampling.samples == 1 and not self.model.temperature:
             model = default_temperature(replace(self.model, temperature=None), _SAMPLES)
@@ -258,10 +261,11 @@ def move(
 
 
 def _check_can_move(artifact: Artifact, model: Model, *, ask_old: bool) -> None:
-    """Refuse a version that asks no model or several ones, and one that keeps no answers to its sealed test.
+    """Refuse a version that cannot be moved to a model.
 
     Raises:
-        ArtifactError: it is such a version. UsageError: it is on that model already.
+        ArtifactError: its rule needs its own model, it asks no model or a panel, or it keeps no answers to its sealed
+            test and ``ask_old`` is not set. UsageError: it is on that model already.
     """
     artifact.check_is_no_cascade()
     card = artifact.about
@@ -352,22 +356,24 @@ def _try_ways(plan: MovePlan, work: PaidJob, surface: Surface) -> list[_Trial]:
     work.meter.keep_back(plan.proof_calls)
     shows_less = plan.candidate.state != plan.artifact.state
     first_way = "without its demonstrations" if shows_less else "as it was"
-    tried = [_try_way(plan, context, plan.form, first_way)]
+    trials = [_fit_rules(plan, context, plan.first_adapter, first_way)]
     old_value = _old_dev_value(plan.artifact)
-    if old_value is None or tried[0].dev_value < old_value:
+    if old_value is None or trials[0].dev_value < old_value:
         try:
-            for form in plan.other_forms:
-                tried.append(_try_way(plan, context, form, f"in the adapter {form}"))
+            for adapter in plan.other_adapters:
+                trials.append(_fit_rules(plan, context, adapter, f"in the adapter {adapter}"))
             for other_plan in plan.other_plans:
-                tried.append(_try_way(other_plan, context, plan.form, _name_way(plan, other_plan)))
+                trials.append(
+                    _fit_rules(other_plan, context, plan.first_adapter, _name_way(plan, other_plan))
+                )
         except BudgetExhausted as exhausted:
             surface.note(f"the second try ended before all ways of asking were tried: {exhausted}")
     work.meter.keep_back(0)
-    return tried
+    return trials
 
 
 def _name_way(plan: MovePlan, other_plan: MovePlan) -> str:
-    """Return in words in what another plan asks otherwise."""
+    """Return the name of another plan's way of asking: in what it differs from the plan."""
     if other_plan.model.reasoning_effort != plan.model.reasoning_effort:
         return f"with reasoning effort {other_plan.model.reasoning_effort}"
     return f"with {other_plan.settings.sampling.samples} samples"
@@ -381,13 +387,20 @@ def _old_dev_value(artifact: Artifact) -> float | None:
     return None
 
 
-def _try_way(plan: MovePlan, context: CallContext, form: str, name: str) -> _Trial:
-    """Return the best rule for the version's prompt in one way of asking, by train and dev."""
+def _fit_rules(plan: MovePlan, context: CallContext, adapter: str, name: str) -> _Trial:
+    """Ask about train and dev in one way; return the version's prompt with the rule that is best there, or none.
+
+    Args:
+        plan: the plan, with the model and the settings of this way.
+        context: the context of the calls.
+        adapter: the adapter of this way.
+        name: the name of this way, in words.
+    """
     job = plan.job(context)
     board = Board(job.judge, job.asker, job.context)
     cases = plan.fitting_cases
     own_answer = plan.artifact.about.setting.asks_first
-    setting = Setting(form=form if form != job.basic_adapter else None, own_answer=own_answer)
+    setting = Setting(form=adapter if adapter != job.basic_adapter else None, own_answer=own_answer)
     prompt = board.add(
         plan.candidate.state,
         parent=None,
@@ -397,13 +410,14 @@ def _try_way(plan: MovePlan, context: CallContext, form: str, name: str) -> _Tri
     )
     board.score(prompt, cases)
     add_fitted(job, board, [prompt])
-    fits: list[Candidate] = [prompt]
+    rivals: list[Candidate] = [prompt]
     for candidate in board.candidates.values():
-        is_fit = candidate.state.id == prompt.state.id and candidate.cross_fitted
-        if is_fit and candidate.setting.asks_model and candidate.setting.form == prompt.setting.form:
+        has_fitted_rule = candidate.state.id == prompt.state.id and candidate.cross_fitted
+        asks_alike = candidate.setting.asks_model and candidate.setting.form == prompt.setting.form
+        if has_fitted_rule and asks_alike:
             board.score(candidate, cases)
-            fits.append(candidate)
-    best = max(fits, key=lambda candidate: board.value(candidate, cases))
+            rivals.append(candidate)
+    best = max(rivals, key=lambda candidate: board.value(candidate, cases))
     dev = [case for case in job.dev if case.known]
     return _Trial(
         plan=plan,

@@ -21,7 +21,7 @@ class ModelEnd:
 
     day: date  # the day from which the provider answers no more
     source: str  # where the provider says so
-    written: date  # the day on which that was read
+    written: date  # the day on which the table's author read it there
 
     def words(self, today: date | None = None) -> str:
         """Return the end in words, such as ``ends 2027-01-14``."""
@@ -45,16 +45,18 @@ class AskedModel(Protocol):
 
 
 def find_model_end(model: str) -> ModelEnd | None:
-    """Return the announced end of a model; ``None`` where none is in the table.
+    """Return the announced end of a model, however far away; ``None`` where the table has none.
 
     Args:
         model: a model string, such as ``openai/gpt-4o``. A snapshot, a fine-tuned model, and a model that is reached
             through another provider (``openrouter/openai/gpt-4o``) end with it. A cloud's own deployment
             (``azure/gpt-4o``) has days of its own.
     """
-    provider, _, name = model.lower().rpartition("/")
-    provider = provider.rpartition("/")[2]
-    if name.startswith("ft:"):
+    providers, _, name = model.lower().rpartition("/")
+    provider = providers.rpartition("/")[
+        2
+    ]  # the last one, of a model that is reached through another provider
+    if name.startswith("ft:"):  # a fine-tuned model: ft:gpt-4o:...
         name = name.split(":")[1]
     ends = _read_ends()
     return ends.get(f"{provider}/{name}") or ends.get(f"{provider}/{_SNAPSHOT.sub('', name)}")

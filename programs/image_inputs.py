@@ -18,13 +18,13 @@ _JSON_SCHEMA: Final = {
 
 @dataclass(frozen=True)
 class ImageFolder:
-    """The context of a validation: where the paths of images begin."""
+    """The folder to which the paths of images are relative, as the context of a validation by pydantic."""
 
-    folder: Path | None  # None where paths are refused
+    folder: Path | None  # ``None`` where paths are refused
 
 
-def _read_input(value: object, info: pydantic.ValidationInfo) -> ImageReference:
-    """Return the reference of an image that a row holds."""
+def _read_image_input(value: object, info: pydantic.ValidationInfo) -> ImageReference:
+    """Return the reference of an image that a row holds; without an :class:`ImageFolder`, paths are refused."""
     folder = None
     if isinstance(info.context, ImageFolder):
         folder = info.context.folder
@@ -34,12 +34,12 @@ def _read_input(value: object, info: pydantic.ValidationInfo) -> ImageReference:
         raise PydanticCustomError("image", "{why}", {"why": str(error)}) from error
 
 
-ImageInput = Annotated[Any, pydantic.PlainValidator(_read_input), pydantic.WithJsonSchema(_JSON_SCHEMA)]
+ImageInput = Annotated[Any, pydantic.PlainValidator(_read_image_input), pydantic.WithJsonSchema(_JSON_SCHEMA)]
 """The type of a row's field that holds an image."""
 
 
 def with_images(inputs: Mapping[str, object]) -> Mapping[str, object]:
-    """Return a program's inputs with images in the place of their references.
+    """Return a program's inputs with DSPy's images in the place of references; other inputs stay as they are.
 
     Raises:
         ImageError: a file cannot be read any more, or holds another image.

@@ -1,4 +1,4 @@
-"""Traces as inputs of exported files: the same reading as in a judge's rows. Only the standard library."""
+"""The readers with which exported files read traces, as the judge itself reads them. Only the standard library."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -30,5 +30,6 @@ def _read_steps_input(value: object, column: Mapping[str, Any]) -> list[str]:
     return step_texts(value, column["step_limit"])
 
 
+# An exported file that carries this module reads such inputs once the module is loaded.
 INPUT_READERS[TRACE_INPUT] = _read_trace_input
 INPUT_READERS[STEPS_INPUT] = _read_steps_input

@@ -21,7 +21,7 @@ _DATA_ADDRESS: Final = re.compile(
 )
 _WEB_ADDRESS: Final = re.compile(r"https?://", re.IGNORECASE)
 _JPEG_WITHOUT_SIZE: Final = frozenset({0xC4, 0xC8, 0xCC})
-"""Markers of JPEG among those that give the size, which do not give it."""
+"""Markers of JPEG from 0xC0 to 0xCF that begin no frame; all others of these are followed by the size."""
 
 
 class ImageError(ValueError):
@@ -65,8 +65,9 @@ class ImageReference(str):
         if isinstance(self.source, str):
             return self.source
         content = self.source if isinstance(self.source, bytes) else _read_file(self.source)
+        is_same_image = str(_make_reference(content, self.source)) == str(self)
         kind = image_kind(content)
-        if str(_reference(content, self.source)) != str(self) or kind is None:
+        if kind is None or not is_same_image:
             raise ImageError(f"{self.source!s} holds another image than when its row was read")
         return f"data:{kind.media_type};base64,{base64.b64encode(content).decode('ascii')}"
 
@@ -85,28 +86,29 @@ def read_image(value: Any, folder: Path | None) -> ImageReference:
     if isinstance(value, ImageReference):
         return value
     if isinstance(value, bytes):
-        return _reference(value, value)
+        return _make_reference(value, value)
     if isinstance(value, str):
-        return _read_text(value.strip(), folder)
+        return _read_address_or_path(value.strip(), folder)
     if isinstance(value, Path):
         return _read_path(value, folder)
     if isinstance(value, Mapping):
         return _read_image_object(value, folder)
     if isinstance(getattr(value, "url", None), str):  # DSPy's
-        return _read_text(value.url, folder)
+        return _read_address_or_path(value.url, folder)
     if hasattr(value, "save") and hasattr(value, "size"):  # PIL's
         buffer = io.BytesIO()
         value.save(buffer, format="PNG")
-        return _reference(buffer.getvalue(), buffer.getvalue())
+        content = buffer.getvalue()
+        return _make_reference(content, content)
     raise ImageError(f"an image is a path, an address or bytes, not {type(value).__name__}")
 
 
 def image_kind(content: bytes) -> ImageKind | None:
     """Return the type and the size that the first bytes of an image say; ``None`` if they are of no known type."""
     if content.startswith(b"\x89PNG\r\n\x1a\n"):
-        return ImageKind("image/png", _big(content[16:20]), _big(content[20:24]))
+        return ImageKind("image/png", _big_endian(content[16:20]), _big_endian(content[20:24]))
     if content.startswith((b"GIF87a", b"GIF89a")):
-        return ImageKind("image/gif", _little(content[6:8]), _little(content[8:10]))
+        return ImageKind("image/gif", _little_endian(content[6:8]), _little_endian(content[8:10]))
     if content.startswith(b"\xff\xd8\xff"):
         return _kind_of_jpeg(content)
     if content.startswith(b"RIFF") and content[8:12] == b"WEBP":
@@ -114,8 +116,8 @@ def image_kind(content: bytes) -> ImageKind | None:
     return None
 
 
-def _read_text(text: str, folder: Path | None) -> ImageReference:
-    """Return the reference of an address or a path."""
+def _read_address_or_path(text: str, folder: Path | None) -> ImageReference:
+    """Return the reference of an image that a text names: by a ``data:`` address, a web address, or a path."""
     if not text:
         raise ImageError("no image is given")
     data = _DATA_ADDRESS.fullmatch(text)
@@ -124,25 +126,25 @@ def _read_text(text: str, folder: Path | None) -> ImageReference:
             content = base64.b64decode(data["data"], validate=True)
         except binascii.Error as error:
             raise ImageError(f"the data of the image are no base64: {error}") from error
-        return _reference(content, content)
+        return _make_reference(content, content)
     if _WEB_ADDRESS.match(text):
         return ImageReference(f"[image at {text}]", text)
     return _read_path(Path(text), folder)
 
 
 def _read_path(path: Path, folder: Path | None) -> ImageReference:
-    """Return the reference of a file."""
+    """Return the reference of an image in a file; an ``ImageError`` where paths are refused."""
     if folder is None:
         raise ImageError("a path is not read here; give the image as data:image/png;base64,...")
     file = folder / path
-    return _reference(_read_file(file), file)
+    return _make_reference(_read_file(file), file)
 
 
 def _read_image_object(value: Mapping[str, Any], folder: Path | None) -> ImageReference:
     """Return the reference of an image in an object of Hugging Face's data sets, or a part of a chat message."""
     content = value.get("bytes")
     if isinstance(content, bytes):
-        return _reference(content, content)
+        return _make_reference(content, content)
     for key in ("path", "url", "image_url", "data"):
         if value.get(key):
             return read_image(value[key], folder)
@@ -150,18 +152,18 @@ def _read_image_object(value: Mapping[str, Any], folder: Path | None) -> ImageRe
 
 
 def _read_file(file: Path) -> bytes:
-    """Return the bytes of a file, if it may be an image by its size."""
+    """Return the bytes of a file; an ``ImageError`` where it cannot be read, or is too large for an image."""
     try:
         if file.stat().st_size > MOST_BYTES:
             raise ImageError(f"{file} is larger than {MOST_BYTES >> 20} MB")
         return file.read_bytes()
+    except ImageError:
+        raise
     except (OSError, ValueError) as error:
-        if isinstance(error, ImageError):
-            raise
         raise ImageError(f"there is no image that can be read at {str(file)[:200]}") from error
 
 
-def _reference(content: bytes, source: Path | bytes) -> ImageReference:
+def _make_reference(content: bytes, source: Path | bytes) -> ImageReference:
     """Return the reference of an image with these bytes."""
     named = source if isinstance(source, Path) else "the data"
     if len(content) > MOST_BYTES:
@@ -175,33 +177,36 @@ def _reference(content: bytes, source: Path | bytes) -> ImageReference:
 
 
 def _kind_of_jpeg(content: bytes) -> ImageKind:
-    """Return the size that a frame of a JPEG gives."""
+    """Return the kind of a JPEG, with the size that its first frame gives; 0 where no frame is found."""
     place = 2
     while place + 9 < len(content) and content[place] == 0xFF:
         marker = content[place + 1]
         if 0xC0 <= marker <= 0xCF and marker not in _JPEG_WITHOUT_SIZE:
-            height, width = _big(content[place + 5 : place + 7]), _big(content[place + 7 : place + 9])
+            height = _big_endian(content[place + 5 : place + 7])
+            width = _big_endian(content[place + 7 : place + 9])
             return ImageKind("image/jpeg", width, height)
-        place += 2 + _big(content[place + 2 : place + 4])
+        place += 2 + _big_endian(content[place + 2 : place + 4])
     return ImageKind("image/jpeg", 0, 0)
 
 
 def _kind_of_webp(content: bytes) -> ImageKind:
-    """Return the size that a WebP gives in one of its three forms."""
+    """Return the kind of a WebP, with the size that its first part gives: extended, lossless, or lossy."""
     form = content[12:16]
     if form == b"VP8X":
-        return ImageKind("image/webp", 1 + _little(content[24:27]), 1 + _little(content[27:30]))
+        return ImageKind("image/webp", 1 + _little_endian(content[24:27]), 1 + _little_endian(content[27:30]))
     if form == b"VP8L":
-        bits = _little(content[21:25])
+        bits = _little_endian(content[21:25])
         return ImageKind("image/webp", 1 + (bits & 0x3FFF), 1 + (bits >> 14 & 0x3FFF))
-    return ImageKind("image/webp", _little(content[26:28]) & 0x3FFF, _little(content[28:30]) & 0x3FFF)
+    return ImageKind(
+        "image/webp", _little_endian(content[26:28]) & 0x3FFF, _little_endian(content[28:30]) & 0x3FFF
+    )
 
 
-def _big(digits: bytes) -> int:
+def _big_endian(digits: bytes) -> int:
     """Return a number whose first byte weighs most."""
     return int.from_bytes(digits, "big")
 
 
-def _little(digits: bytes) -> int:
+def _little_endian(digits: bytes) -> int:
     """Return a number whose last byte weighs most."""
     return int.from_bytes(digits, "little")
