@@ -24,8 +24,8 @@ class MoveVerdict:
     outcome: Outcome
     margin: float
     differing: float  # share of the units on which the two models answer otherwise
-    # Where it is not known: how many rows mostly show that an equally good model is as good, and how many units of
-    # these the two models answer otherwise, so that people label no more. ``None`` where no number can be named.
+    # Where it is not known: the number of further rows with which an equally good model mostly passes, and the number
+    # of units of these on which the two models differ, which people label. ``None`` where no number can be named.
     labels: int | None
     rows: int | None
 
