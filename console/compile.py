@@ -496,7 +496,7 @@ def prove_command(options: ProveOptions) -> Result:
         return Result(data=data, body=[words], notes=[f"{_next_labels(plan)}, then run: {command}"])
     if options.sheet is not None:
         return _write_plan_sheet(plan, judge, Path(options.sheet), options)
-    body: list[Part] = list(plan.words)
+    body: list[Part] = list(plan.summary_lines)
     if plan.model == OFFLINE_MODEL:
         body.append(OFFLINE)
     command = f"jurist prove {artifact.ref} --sheet labels.csv{store_option(options)}"

@@ -9,7 +9,7 @@ from ..arguments.groups import StoreOptions
 from ..errors import ArtifactError
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
-from ..keeping.model_ends import ModelEnd, find_ends
+from ..keeping.model_ends import ModelEnd, find_near_ends
 from ..keeping.trust import Trust
 from ..report.scores import disagreement_cell, metric_cell
 from ..report.table import table
@@ -85,7 +85,7 @@ def _ends_of(artifact: Artifact) -> Mapping[str, ModelEnd]:
     """Return the ends, past or within 90 days, of the models that a version asks: model string -> end."""
     if artifact.about.setting.asks_model is False:
         return {}
-    return find_ends(artifact.about.model.each)
+    return find_near_ends(artifact.about.model.each)
 
 
 def _days_of_ends(artifact: Artifact) -> dict[str, str]:

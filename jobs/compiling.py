@@ -29,7 +29,7 @@ from ..keeping.card_parts import (
 )
 from ..keeping.loaders import load_judge
 from ..keeping.loading import LoadedJudge, default_temperature, resolve_sampling, sample_members
-from ..keeping.model_ends import warn_of_ends
+from ..keeping.model_ends import warning_of_ends
 from ..keeping.paying import PaidJob, Start, paying
 from ..optimizers.base import Event, Job, MinimalOptimizer, Optimizer, Result, Sink, optimize
 from ..optimizers.guidelines import rules_in
@@ -183,7 +183,7 @@ def compile(
     if answering.members:
         sampling = sample_members(sampling, len(answering.members))
     fit = resolve_sampling(answering, with_means(resolved, sampling), resolved.temperature)
-    surface.note(fit.note, warn_of_ends(answering.each))
+    surface.note(fit.note, warning_of_ends(answering.each))
     labelled = surface.gold(gold, resolved)
     sealed = None
     if holdout is not None:

@@ -34,15 +34,15 @@ from ..keeping.locking import lock_output
 from ..keeping.sealing import DISAGREEMENTS
 from ..programs.judge import Judge
 
-_FILE = "plan.json"
-_UNWEIGHTED_METRIC = "accuracy"  # the metric in which all units count alike
-Key = tuple[str, int]
-"""The id of a case, and the place of a unit in it, from 0."""
 BASIC = "the basic prompt"
 """The rival of a version, unless a plan names another."""
+_FILE = "plan.json"
+_UNWEIGHTED_METRIC = "accuracy"  # the metric in which all units count alike
+UnitKey = tuple[str, int]
+"""The id of a case, and the place of a unit in it, from 0."""
 LabelVerdict = Verdict | Literal["as good"]
 """What labels show of a version: against another version it may be as good."""
-Labels = Mapping[Key, Value | None]
+Labels = Mapping[UnitKey, Value | None]
 """The labels of planned units: a value, or ``None`` where people could not tell."""
 Json = Mapping[str, Any]
 """A JSON object."""
@@ -60,7 +60,7 @@ class PlannedUnit:
     compiled: object
 
     @property
-    def key(self) -> Key:
+    def key(self) -> UnitKey:
         """The case and the place of the unit in it."""
         return self.case, self.unit
 
@@ -101,7 +101,7 @@ class LabelPlan:
     rival: str = BASIC
     # by how much the version may be worse than another one; ``None`` against basic
     margin: float | None = None
-    earlier: tuple[Key, ...] = ()  # units of earlier plans, which are not drawn again
+    earlier: tuple[UnitKey, ...] = ()  # units of earlier plans, which are not drawn again
     results: tuple[LookResult, ...] = ()  # of the looks that were taken, in their order
     # the labels of the first units, by which the last look was taken, as JSON values; ``None`` where nobody could tell
     labelled: tuple[object, ...] = ()
@@ -166,8 +166,8 @@ class LabelPlan:
         return None
 
     @property
-    def words(self) -> tuple[str, ...]:
-        """The findings and the plan for people, a line each."""
+    def summary_lines(self) -> tuple[str, ...]:
+        """The findings, the plan and the result of the last look, a line each."""
         surveyed = self.surveyed
         confirmed = self._confirmed_words()
         power = ", power .8" if self.margin is None else ""
@@ -247,7 +247,7 @@ class LabelPlan:
 
 
 def draw_units(
-    units: Sequence[PlannedUnit], labels: int, *, seed: int, without: Sequence[Key] = ()
+    units: Sequence[PlannedUnit], labels: int, *, seed: int, without: Sequence[UnitKey] = ()
 ) -> tuple[PlannedUnit, ...]:
     """Draw units to label at random, one a group.
 
@@ -280,7 +280,7 @@ def read_planned_labels(plan: LabelPlan, gold: Gold) -> Labels:
         GoldError: a unit is labelled that is not planned.
     """
     planned = {unit.key for unit in plan.units}
-    labels: dict[Key, Value | None] = {}
+    labels: dict[UnitKey, Value | None] = {}
     for case in gold.cases:
         labels.update(_labels_of_case(case))
     for case_id, place in labels:
@@ -296,9 +296,9 @@ def read_planned_labels(plan: LabelPlan, gold: Gold) -> Labels:
     return labels
 
 
-def _labels_of_case(case: Case) -> dict[Key, Value | None]:
+def _labels_of_case(case: Case) -> dict[UnitKey, Value | None]:
     """Return the labels of the units of a case; ``None`` for a unit that people call ambiguous."""
-    labels: dict[Key, Value | None] = {}
+    labels: dict[UnitKey, Value | None] = {}
     reasons = case.row.get(AMBIGUITY)
     if not isinstance(reasons, list):
         reasons = [reasons]

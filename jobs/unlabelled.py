@@ -38,9 +38,9 @@ from .experiment import Answers, Experiment
 from .judges import load_reference
 from .label_plan import (
     BASIC,
-    Key,
     LabelPlan,
     PlannedUnit,
+    UnitKey,
     decide_by_labels,
     draw_units,
     finish_decision,
@@ -374,7 +374,7 @@ def _check_prompts_differ(work: Unlabelled) -> None:
     raise UsageError(f"{work.artifact.ref} asks what the basic prompt asks: they differ on no row", hint=hint)
 
 
-def _list_drawn_units(earlier_plan: LabelPlan | None) -> list[Key]:
+def _list_drawn_units(earlier_plan: LabelPlan | None) -> list[UnitKey]:
     """Return the units of the plan before and of those before it, which are not drawn again."""
     if earlier_plan is None:
         return []
@@ -396,7 +396,7 @@ def _cases_of_units(work: Unlabelled, units: Sequence[PlannedUnit]) -> list[Case
     return [cases[unit.case] for unit in units]
 
 
-def _draw_plan(work: Unlabelled, answers: Sequence[Answers], drawn_units: Sequence[Key]) -> LabelPlan:
+def _draw_plan(work: Unlabelled, answers: Sequence[Answers], drawn_units: Sequence[UnitKey]) -> LabelPlan:
     """Return a plan of units on which the two prompts differ, without units that were drawn before."""
     differing_units, surveyed = _survey(work, answers)
     surveyed["left_out"] = work.left_out

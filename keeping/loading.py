@@ -25,7 +25,7 @@ from ..programs.verdicts import OnVerdict, Verdict
 from ..text.templates import CHAT
 from .artifact_card import read_proof_rows
 from .contenders import Contender, request_stamp, sampling_stamp
-from .model_ends import warn_of_ends
+from .model_ends import warning_of_ends
 from .naming import ADAPTER, BASIC, Name, Prompt, adapter_error
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ class LoadedJudge(Prompt):
         """A warning that its model has ended, or ends within 90 days, in one line; empty if it does not."""
         if not self.settings.asks_model:
             return ""
-        return warn_of_ends(self.model.each)
+        return warning_of_ends(self.model.each)
 
     @property
     def word_rule(self) -> "WordRule | None":

@@ -73,7 +73,7 @@ def _read_ends() -> Mapping[str, ModelEnd]:
     return ends
 
 
-def find_ends(models: Iterable[AskedModel], today: date | None = None) -> dict[str, ModelEnd]:
+def find_near_ends(models: Iterable[AskedModel], today: date | None = None) -> dict[str, ModelEnd]:
     """Return the ends that are past or come within 90 days: model string -> end.
 
     Args:
@@ -92,9 +92,9 @@ def find_ends(models: Iterable[AskedModel], today: date | None = None) -> dict[s
     return ends
 
 
-def warn_of_ends(models: Iterable[AskedModel], today: date | None = None) -> str:
+def warning_of_ends(models: Iterable[AskedModel], today: date | None = None) -> str:
     """Return a line that warns of the ends of models, past or within 90 days; empty without any."""
     warnings: list[str] = []
-    for model, end in find_ends(models, today).items():
+    for model, end in find_near_ends(models, today).items():
         warnings.append(f"{model} {end.words(today)} ({end.source}, read {end.written})")
     return "; ".join(warnings)

@@ -9,7 +9,7 @@ from small import cli, write_jsonl
 
 import jurist
 from jurist.arguments import names
-from jurist.keeping.model_ends import NOTICE, find_ends, find_model_end, warn_of_ends
+from jurist.keeping.model_ends import NOTICE, find_model_end, find_near_ends, warning_of_ends
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = {names.EXAMPLE_MODEL, names.LARGER_EXAMPLE_MODEL, names.OTHER_EXAMPLE_MODEL}
@@ -46,21 +46,21 @@ def test_the_end_of_a_model(model: str, day: date | None) -> None:
     ],
 )
 def test_a_warning_names_the_day_and_its_source(today: date, words: str) -> None:
-    warning = warn_of_ends([jurist.Model(name="openai/gpt-4o")], today)
+    warning = warning_of_ends([jurist.Model(name="openai/gpt-4o")], today)
     assert warning.startswith(words)
     assert "https://" in warning
 
 
 def test_nobody_is_warned_early_or_of_a_server_of_ones_own() -> None:
     early = date(2026, 10, 15)
-    assert find_ends([jurist.Model(name="openai/gpt-4o")], early) == {}
+    assert find_near_ends([jurist.Model(name="openai/gpt-4o")], early) == {}
     own = jurist.Model(name="openai/gpt-4o", api_base="http://127.0.0.1:1/v1")
-    assert find_ends([own], JANUARY) == {}
+    assert find_near_ends([own], JANUARY) == {}
 
 
 def test_every_member_of_a_panel_is_warned_of() -> None:
     panel = jurist.Model.panel([jurist.Model(name="openai/gpt-4o"), jurist.Model(name="openai/gpt-5")])
-    assert set(find_ends(panel.each, JANUARY)) == {"openai/gpt-4o", "openai/gpt-5"}
+    assert set(find_near_ends(panel.each, JANUARY)) == {"openai/gpt-4o", "openai/gpt-5"}
 
 
 def test_versions_whose_model_has_ended_are_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,4 +124,4 @@ def test_examples_name_the_models_of_one_place() -> None:
 
 
 def test_no_example_has_an_announced_end() -> None:
-    assert find_ends([jurist.Model(name=model) for model in EXAMPLES], date.max - NOTICE) == {}
+    assert find_near_ends([jurist.Model(name=model) for model in EXAMPLES], date.max - NOTICE) == {}
