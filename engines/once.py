@@ -40,11 +40,10 @@ class SharedAnswers:
             answer = self._answers.get(key)
             if answer is not None:
                 return answer
-            try:
-                answer = await ask()
-            finally:  # cases that wait hold the lock object itself, so its entry can go
-                locks.pop(key, None)
+            answer = await ask()
             self._answers[key] = answer._replace(is_new=False)
+            # After an error the lock stays: cases that wait for it and those that come later ask one after the other.
+            locks.pop(key, None)
             if len(self._answers) > _MOST_KEPT:
                 self._answers.popitem(last=False)
             return answer

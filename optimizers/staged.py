@@ -207,7 +207,7 @@ class Staged(Raced):
         best_value = track.board.best_value
         likely_gain = capped_gain(0.0, _QUESTIONS_SPREAD * best_value, headroom(track))
         rows = first_trial_size(cases) * _QUESTIONS_LENGTH + _PROPOSAL_ROWS
-        return likely_gain >= best_value * gain_for_rows(rows)
+        return likely_gain >= price_of_rows(track, rows)
 
     def _try_own_answer(self, track: Track, finalists: Finalists) -> bool:
         """Try the best prompt with the model's own answer, and say whether it is better than without.
