@@ -319,7 +319,16 @@ def remember_rows(options: RememberOptions) -> Result:
 
 
 def move_command(options: MoveOptions) -> Result:
-    """Move a version to another model; exit code 3 if it is worse there, 1 if that is not known."""
+    """Move a version to another model; exit code 3 if it is worse there, 1 if that is not known.
+
+    Raises:
+        UsageError: no model is named.
+    """
+    if options.model is None:
+        raise UsageError(
+            f"no model is named that {options.artifact} moves to",
+            hint="name it with --model, as openai/gpt-6-luna",
+        )
     moved = move(
         options.artifact,
         Model.of(options, name=options.model),

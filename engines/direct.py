@@ -53,6 +53,27 @@ async def open_transport() -> AsyncGenerator[Transport, None]:
         yield Transport(session)
 
 
+_transports: dict[asyncio.AbstractEventLoop, tuple[Transport, AsyncGenerator[Transport, None]]] = {}
+"""Event loop -> its connections, and the generator that has opened them and closes them at the loop's end."""
+_transports_lock = threading.Lock()
+
+
+async def transport_of_loop() -> Transport:
+    """Return the connections of this event loop, which all models share: they end with it, not with a model."""
+    loop = asyncio.get_running_loop()
+    with _transports_lock:
+        if loop in _transports:
+            return _transports[loop][0]
+        ended_loops = [known_loop for known_loop in _transports if known_loop.is_closed()]
+        for ended_loop in ended_loops:
+            del _transports[ended_loop]
+    opening = open_transport()
+    transport = await anext(opening)
+    with _transports_lock:
+        _transports[loop] = transport, opening
+    return transport
+
+
 @dataclass(frozen=True, kw_only=True)
 class WireRequest:
     """An HTTP request as it is sent."""
@@ -230,10 +251,6 @@ class Direct:
         """Reach a model's endpoint; ``provider`` is one of the router's that DSPy itself never chooses."""
         self._headers, self._fields = headers, fields or {}
         self.shown_name = lm.model  # in errors
-        # Connections are closed with the generator that has opened them.
-        self._transports: dict[
-            asyncio.AbstractEventLoop, tuple[Transport, AsyncGenerator[Transport, None]]
-        ] = {}
         self._reply_in_hand, self._lock = _ReplyInHand(), threading.Lock()
         self._templates: Final[IdentityCache[_RequestTemplate | None]] = IdentityCache(self._template_of)
         clients: Mapping[str, Any] = lm.kwargs
@@ -284,7 +301,7 @@ class Direct:
         with self._errors():
             if text:
                 template = self._templates(request.config, request.system, *request.messages[:-1])
-            transport = await self._transport()
+            transport = await transport_of_loop()
             if template is None or text is None:
                 reply = await transport.send(self.wire_request(request))
             else:
@@ -304,7 +321,7 @@ class Direct:
         request = Request(model=self.name, messages=(Message.user("-"),))
         beside_chat = replace(self.wire_request(request), url=f"{self.base}/{path}")
         with self._errors():
-            transport = await self._transport()
+            transport = await transport_of_loop()
             sent_body = merge_fields(body, self._fields)
             reply = await transport.send(beside_chat, orjson.dumps(sent_body))
             if reply.status >= 400:
@@ -394,17 +411,6 @@ class Direct:
             self.shown_name, provider=self.provider, unexpected=True
         )
         return boundary
-
-    async def _transport(self) -> Transport:
-        """Return the connections of this event loop: they end with it."""
-        loop = asyncio.get_running_loop()
-        if loop not in self._transports:
-            ended_loops = [known_loop for known_loop in self._transports if known_loop.is_closed()]
-            for ended_loop in ended_loops:
-                del self._transports[ended_loop]
-            opening = open_transport()
-            self._transports[loop] = await anext(opening), opening
-        return self._transports[loop][0]
 
 
 @dataclass(frozen=True, kw_only=True)

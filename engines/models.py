@@ -228,6 +228,8 @@ class Model(EndpointSettings):
     @property
     def expected_reasoning(self) -> int:
         """The tokens of hidden reasoning to expect in a reply, by the effort; 0 of a model not known to reason."""
+        if self.decides:
+            return 0
         if self.members:
             return sum(member.expected_reasoning for member in self.members) // len(self.members)
         effort = self.reasoning_effort

@@ -114,7 +114,7 @@ def own_answer_of(judge: Judge, task: Sequence[str] = ()) -> OwnAnswer:
     if reason:
         raise UsageError(
             f"the model cannot answer first for judge {judge.name}: {reason}",
-            hint="leave out --own-answer, or name the inputs that are the task: --own-answer question",
+            hint=_hint_of(judge),
         )
     names = tuple(task) or infer_task(judge)
     parts = [_REQUEST]
@@ -124,6 +124,14 @@ def own_answer_of(judge: Judge, task: Sequence[str] = ()) -> OwnAnswer:
             placeholder = f"{name}:\n{placeholder}"
         parts.append(placeholder)
     return OwnAnswer(task=names, prompt="\n\n".join(parts))
+
+
+def _hint_of(judge: Judge) -> str:
+    """Return the advice for a judge whose model cannot answer first; it names an input that may be the task."""
+    texts = _text_inputs_beside_judged(judge)
+    if not texts:
+        return "leave out --own-answer"
+    return f"leave out --own-answer, or name the inputs that are the task: --own-answer {texts[0]}"
 
 
 def infer_task(judge: Judge) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
+from urllib.parse import urlsplit
 
 MOST_BYTES: Final = 20 << 20
 """The most bytes of an image: the limit of the large providers."""
@@ -128,8 +129,19 @@ def _read_address_or_path(text: str, folder: Path | None) -> ImageReference:
             raise ImageError(f"the data of the image are no base64: {error}") from error
         return _make_reference(content, content)
     if _WEB_ADDRESS.match(text):
+        if not _has_host(text):
+            raise ImageError(f"{text[:200]} is no address in the web")
         return ImageReference(f"[image at {text}]", text)
     return _read_path(Path(text), folder)
+
+
+def _has_host(address: str) -> bool:
+    """Say whether an address in the web names a host and holds no blanks."""
+    try:
+        host = urlsplit(address).hostname
+    except ValueError:
+        return False
+    return bool(host) and not re.search(r"\s", address)
 
 
 def _read_path(path: Path, folder: Path | None) -> ImageReference:

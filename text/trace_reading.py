@@ -45,7 +45,8 @@ def _read_layout(value: object) -> list[Step]:
         try:
             data = json.loads(value)
         except ValueError as error:
-            raise ValueError(f"the text holds no JSON; a trace is {LAYOUTS}") from error
+            problem = f"the text holds no JSON that can be read: {error}"
+            raise ValueError(f"{problem}; a trace is {LAYOUTS}") from error
     steps = _steps_from_json(data)
     if steps is not None:
         return steps

@@ -21,7 +21,7 @@ class Trace(str):
     A column of this type may hold messages with tool calls (OpenAI, Anthropic, LangChain), spans of OpenTelemetry or
     OpenInference, exports of Langfuse, LangSmith, MLflow and Phoenix, or a list of steps with ``actor`` and ``words``,
     or ``tool``, ``arguments`` and ``result``; as JSON values or as a text that holds them. The model reads numbered
-    steps. A text that holds no JSON stays as it is.
+    steps. A text that begins with neither ``{`` nor ``[`` stays as it is.
 
     A judge whose answer has a label for each numbered unit gets one for each step.
 

@@ -180,11 +180,11 @@ def _check_can_ask(job: Job) -> None:
     if not job.questions:
         reason = "--no-questions was given"
         hint = "leave out --no-questions"
-    elif not job.reads_instructions:
-        reason = "the offline engine reads no instructions, and so no questions"
-        hint = "name a language model with --model"
     elif job.decides:
         reason = "a decision model answers one question in a call and writes no text"
+        hint = "name a language model with --model"
+    elif not job.reads_instructions:
+        reason = "the offline engine reads no instructions, and so no questions"
         hint = "name a language model with --model"
     elif not reason and not may_fit_head(job):
         reason = (

@@ -1,5 +1,6 @@
 """What comes back over connections of our own, from servers that say things in ways of their own."""
 
+import gc
 import json
 import os
 import socketserver
@@ -161,6 +162,15 @@ def test_connections_serve_all_that_a_job_asks_one_after_the_other() -> None:
         for start in range(0, 40, 8):
             judge.ask_all(CASES[start : start + 8])
         assert (server.count, server.connections) == (40, 4)
+
+
+def test_connections_end_with_their_loop_and_not_with_a_model(recwarn: pytest.WarningsRecorder) -> None:
+    with loopback.Loopback() as server:
+        for start in range(0, 8, 4):
+            asker(server, concurrency=1).ask_all(CASES[start : start + 4])
+            gc.collect()
+        assert (server.count, server.connections) == (8, 1)
+    assert not [warning for warning in recwarn if "Unclosed" in str(warning.message)]
 
 
 def test_a_connection_that_the_server_has_closed_meanwhile_is_no_failure(

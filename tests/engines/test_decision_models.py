@@ -290,3 +290,8 @@ def test_wording_is_joined_and_taken_apart(labels: tuple[str, ...]) -> None:
     descriptions = {label: f"words of {label}: one" for label in labels}
     instruction = join_wording("Which one?", descriptions)
     assert split_wording(instruction, labels) == ("Which one?", descriptions)
+
+
+@pytest.mark.parametrize("name", ["decisions/gpt-6-luna", "typesafe/jev-latest", "systemone/gpt-5"])
+def test_no_hidden_reasoning_is_expected_of_a_decision_model(name: str) -> None:
+    assert Model(name).expected_reasoning == 0

@@ -117,6 +117,10 @@ REFUSED = {
         ("compile", JUDGE, "--gold", "support-desk", "--optimizer", "fewshot", "--yes"),
         "shown no demonstrations",
     ),
+    "questions": (
+        ("compile", JUDGE, "--gold", "support-desk", "--optimizer", "questions", "--yes"),
+        "a decision model answers one question in a call",
+    ),
 }
 
 

@@ -193,6 +193,7 @@ def test_python_moves_too(serve: Callable[..., Any]) -> None:
         (("move", "cheap@1", "--model", "openai/new"), "no compiled artifact of judge 'cheap'"),
         (("move", "fect@1", "--model", "openai/new", "--gold", "fect-mini"), "does not give the sealed test"),
         (("move", "fect@1", "--model", "new"), "does not name provider and model"),
+        (("move", "fect@1", "--yes"), "no model is named that fect@1 moves to; name it with --model"),
     ],
 )
 def test_what_cannot_be_moved_is_said_in_one_line(argv: tuple[str, ...], words: str) -> None:

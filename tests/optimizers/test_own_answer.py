@@ -412,6 +412,15 @@ def test_the_task_is_told_by_the_names_of_inputs(inputs: str, task: list[str]) -
             own_answer_of(judge)
 
 
+def test_the_advice_names_an_input_of_the_judge() -> None:
+    judge = Judge(
+        name="some", signature=dspy.Signature("policy, reply -> good: bool", "Judge."), positive="true"
+    )
+    with pytest.raises(UsageError, match="question is none of its inputs") as raised:
+        own_answer_of(judge, ["question"])
+    assert raised.value.hint.endswith("--own-answer policy")
+
+
 @pytest.mark.parametrize(
     "name", ["cognibench", "detector", "fect-3d-reasoning", "satisfaction", "qa-conflict"]
 )

@@ -112,6 +112,9 @@ def test_equal_bytes_are_one_image_however_they_are_given() -> None:
         (7, "not int"),
         ({"id": 1}, "neither bytes nor path nor url"),
         ("a\0b", "there is no image"),
+        ("http://[bad", "is no address in the web"),
+        ("https://", "is no address in the web"),
+        ("https://example.org/a photo.png", "is no address in the web"),
     ],
 )
 def test_what_is_no_image_is_refused(value: object, message: str) -> None:

@@ -75,7 +75,7 @@ def test_no_text_looks_like_the_beginning_of_a_step(steps: list[Step], hostile: 
         ({"a": 1}, "the layout of the trace is not known"),
         ([], "the layout of the trace is not known"),
         (7, "the layout of the trace is not known"),
-        ("[1, ", "holds no JSON"),
+        ("[1, ", "holds no JSON that can be read: Expecting value: line 1 column 5"),
         ([{"role": "user", "content": ""}], "the trace has no step"),
         ("[" * 100_000 + "]" * 100_000, "nested too deeply"),
         (DEEP, "nested too deeply|layout of the trace is not known"),
