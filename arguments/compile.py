@@ -213,7 +213,7 @@ class MoveOptions(
     """
 
     artifact: str = positional("JUDGE@VERSION")
-    model: str | None = option("M", "the new model (must be given)")
+    model: str = option("M", "the new model (must be given)", "")
     gold: str | None = gold_option("the gold set it was compiled on (default: as named on the card)")
     margin: float | None = option(
         "M", "how much worse it may be and count as good (default: 0.03, of errors 0.03 of their range)"

@@ -324,7 +324,7 @@ def move_command(options: MoveOptions) -> Result:
     Raises:
         UsageError: no model is named.
     """
-    if options.model is None:
+    if not options.model:
         raise UsageError(
             f"no model is named that {options.artifact} moves to",
             hint="name it with --model, as openai/gpt-6-luna",
