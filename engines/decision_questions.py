@@ -162,8 +162,9 @@ def _output_fields(request: TypedRequest) -> list[Field]:
 def _questions_about(field: Field, request: TypedRequest) -> Iterator[TypedQuestion]:
     """Yield the questions that an output field stands for: one, or one for each of several labels or sentences."""
     shape = field.shape
+    is_only = len(request.signature.output_fields) == 1
     wording, descriptions = split_wording(request.signature.instructions, shape.labels)
-    instruction = _instruction_of(wording, field, is_only=len(request.signature.output_fields) == 1)
+    instruction = _instruction_of(wording, field, is_only=is_only)
     match shape.kind:
         case "bool" | "label" | "preference":
             yield _label_question(field.name, instruction, shape.labels, descriptions)
@@ -184,11 +185,11 @@ def _questions_about(field: Field, request: TypedRequest) -> Iterator[TypedQuest
                 )
         case "score":
             levels = _levels(field)
-            _, level_words = split_wording(request.signature.instructions, levels)
+            level_wording, level_words = split_wording(request.signature.instructions, levels)
             yield TypedQuestion(
                 name=field.name,
                 kind="score",
-                instruction=instruction,
+                instruction=_instruction_of(level_wording, field, is_only=is_only),
                 choices=levels,
                 descriptions=level_words,
             )

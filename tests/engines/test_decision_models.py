@@ -9,7 +9,8 @@ from deciders import OpenAIDecisions, decider, serving_sparrow
 from pydantic import BaseModel
 
 from jurist.engines.channel import CallContext
-from jurist.engines.decision_questions import join_wording, split_wording
+from jurist.engines.decision_questions import join_wording, split_wording, typed_questions
+from jurist.engines.draws import TypedRequest
 from jurist.engines.meter import Budget
 from jurist.engines.models import Model, connect
 from jurist.errors import BudgetExhausted, ModelError, UsageError
@@ -155,6 +156,24 @@ def test_several_labels_are_a_question_each(sparrow: str) -> None:
     assert isinstance(judge.answer, LabelSet)
     (verdict,) = ask(judge, sparrow, [{"reply": TEXT}])
     assert verdict.status == "verdict"
+
+
+def test_words_of_a_level_are_sent_once() -> None:
+    class Helpful(dspy.Signature):
+        """How helpful is the reply?
+        1: of no use
+        5: solves the problem
+        """
+
+        reply: str = dspy.InputField()
+        score: int = dspy.OutputField(ge=1, le=5)
+
+    adapter = Judge(name="helpful", signature=Helpful).adapter("chat")
+    request = TypedRequest(adapter=adapter, signature=Helpful, demos=(), inputs={"reply": "Restart it."})
+    [question] = typed_questions(request)
+    assert question.descriptions == {"1": "of no use", "5": "solves the problem"}
+    assert "of no use" not in question.instruction
+    assert question.instruction.startswith("How helpful is the reply?")
 
 
 def test_a_score_is_the_expected_level(sparrow: str) -> None:
