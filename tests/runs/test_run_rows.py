@@ -188,7 +188,7 @@ def test_lines_stand_in_order_and_a_hung_row_holds_up_nobody(serve: Callable[...
     rows = new_rows(40)
     write_jsonl(Path("rows.jsonl"), rows)
     server = serve(faults=lambda index, body: "hang" if "number 3 " in str(body) and index < 30 else None)
-    ok(*on(server, "--concurrency", 4, "--timeout", 2))
+    ok(*on(server, "--concurrency", 4, "--timeout", 8))
     assert right(rows, read_jsonl(Path("o.jsonl")))
     again = [hit.index for hit in server.hits if "number 3 " in str(hit.body)]
     assert again[-1] == 40, "all others were asked while it hung"
