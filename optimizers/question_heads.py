@@ -25,7 +25,7 @@ from .base import Job
 from .board import Board, Candidate
 from .candidate import Setting
 from .question_labels import LEAST_ANSWERED, LEAST_OF_SECOND_LABEL
-from .words import FOLDS, WordFits
+from .words import FOLDS, WordFits, verdicts_of
 
 _INVERSE_PENALTY: Final = 0.1
 """The inverse of the penalty of the regression of labels (``C`` of scikit-learn), on columns of variance 1."""
@@ -322,13 +322,8 @@ def add_heads(job: Job, board: Board, prompt: Candidate) -> list[Candidate]:
     fits = WordFits(job)
     if len(fits.folds) < FOLDS:
         return []
-    cases: list[Case] = []
-    for case in fits.cases:
-        if board.outcome(prompt, case) and case.id not in prompt.demo_ids:
-            cases.append(case)
-    verdicts: dict[str, Verdict] = {}
-    for case, verdict in zip(cases, board.verdicts(prompt, cases), strict=True):
-        verdicts[case.id] = verdict
+    verdicts = verdicts_of(board, prompt, fits.cases)
+    cases = [case for case in fits.cases if case.id in verdicts]
     heads = QuestionFits(fits, questions, columns_of_verdicts(fits, verdicts))
     if not heads.can_fit:
         return []

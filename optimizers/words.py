@@ -359,15 +359,21 @@ def _enter_words(board: Board, fits: WordFits) -> Candidate:
     return candidate
 
 
+def verdicts_of(board: Board, prompt: Candidate, cases: Sequence[Case]) -> dict[str, Verdict]:
+    """Return id -> the verdict of a prompt on each case that it has answered and does not show."""
+    answered: list[Case] = []
+    for case in cases:
+        if board.outcome(prompt, case) and case.id not in prompt.demo_ids:
+            answered.append(case)
+    verdicts: dict[str, Verdict] = {}
+    for case, verdict in zip(answered, board.verdicts(prompt, answered), strict=True):
+        verdicts[case.id] = verdict
+    return verdicts
+
+
 def _enter_stack(board: Board, fits: WordFits, prompt: Candidate) -> Candidate | None:
     """Enter the candidate that words and the replies of a prompt decide together; ``None`` with too few replies."""
-    met: list[Case] = []
-    for case in fits.cases:
-        if board.outcome(prompt, case) and case.id not in prompt.demo_ids:
-            met.append(case)
-    verdicts: dict[str, Verdict] = {}
-    for case, verdict in zip(met, board.verdicts(prompt, met), strict=True):
-        verdicts[case.id] = verdict
+    verdicts = verdicts_of(board, prompt, fits.cases)
     replies = ReplyFits(fits, verdicts)
     setting = replies.setting(prompt.setting.of_request)
     rules: dict[int, WordRule] = {}
@@ -384,5 +390,5 @@ def _enter_stack(board: Board, fits: WordFits, prompt: Candidate) -> Candidate |
         setting=setting,
         cross_fitted=fits.cross_fitted(rules, setting),
     )
-    board.score(candidate, met)
+    board.score(candidate, [case for case in fits.cases if case.id in verdicts])
     return candidate

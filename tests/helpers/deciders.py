@@ -15,7 +15,7 @@ import urllib.request
 from collections.abc import Iterator
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Self
 
 from openai.types import Decision, DecisionCreateParams
 from pydantic import TypeAdapter, ValidationError
@@ -62,7 +62,38 @@ def serving_sparrow() -> Iterator[str]:
             server.kill()
 
 
-class OpenAIDecisions:
+class QuietHandler(BaseHTTPRequestHandler):
+    """A handler that answers with JSON and logs nothing."""
+
+    def reply(self, status: int, data: bytes) -> None:
+        """Send a reply."""
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *_: Any) -> None:
+        """Log nothing."""
+
+
+class LoopbackServer:
+    """A server on this machine, as a context manager; requests go to a handler."""
+
+    def __init__(self, handler: type[BaseHTTPRequestHandler]) -> None:
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self.address = f"http://127.0.0.1:{self._server.server_port}"
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class OpenAIDecisions(LoopbackServer):
     """The model behind ``POST /v1/decisions``; ``fault`` is a status that is answered in its place."""
 
     def __init__(self, fault: int = 0, key: str = "") -> None:
@@ -70,30 +101,15 @@ class OpenAIDecisions:
         self.bodies: list[dict[str, Any]] = []
         outer = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Handler(QuietHandler):
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 status, reply = outer.answer(self.path, self.headers.get("Authorization", ""), body)
                 data = json.dumps(reply).encode()
-                self.send_response(status)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
+                self.reply(status, data)
 
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
-
-    def __enter__(self) -> "OpenAIDecisions":
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        super().__init__(Handler)
+        self.url = f"{self.address}/v1"
 
     def answer(self, path: str, authorization: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         """Return status and body of the reply to a request."""
@@ -154,14 +170,14 @@ def _named(question: dict[str, Any]) -> dict[str, Any]:
     return {"type": question["type"], "name": question["name"]}
 
 
-class Forwarder:
+class Forwarder(LoopbackServer):
     """A server that hands each request on to a real one and counts the questions that pass."""
 
     def __init__(self, address: str, seconds: float = 0.0) -> None:
         self.bodies: list[bytes] = []
         outer = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Handler(QuietHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 outer.bodies.append(body)
@@ -170,22 +186,7 @@ class Forwarder:
                 with urllib.request.urlopen(request, timeout=10) as answer:
                     data = answer.read()
                 with contextlib.suppress(OSError):  # whoever asked was killed
-                    self.send_response(200)
-                    self.send_header("Content-Type", "application/json")
-                    self.send_header("Content-Length", str(len(data)))
-                    self.end_headers()
-                    self.wfile.write(data)
+                    self.reply(200, data)
 
-            def log_message(self, *_: Any) -> None:
-                pass
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-
-    def __enter__(self) -> "Forwarder":
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        super().__init__(Handler)
+        self.url = self.address

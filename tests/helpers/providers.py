@@ -127,6 +127,14 @@ class Wire(ABC):
         )
 
 
+def with_text(message: Json) -> Json:
+    """Return role and text of a message; parts that are no text are left out."""
+    content = message["content"]
+    if not isinstance(content, str):
+        content = "".join(part["text"] for part in content if part["type"] == "text")
+    return {"role": message["role"], "content": content}
+
+
 def split_address(address: str) -> tuple[str, str]:
     """Return the type and the base64 data of a ``data:`` address; an empty type and the address of any other."""
     if not address.startswith("data:"):
@@ -169,13 +177,7 @@ class OpenAI(Wire):
         return str(headers.get("Authorization", "")).removeprefix("Bearer ")
 
     def messages(self, body: Json) -> list[Json]:
-        messages = list[Json]()
-        for message in body["messages"]:
-            content = message["content"]
-            if not isinstance(content, str):
-                content = "".join(part["text"] for part in content if part["type"] == "text")
-            messages.append({"role": message["role"], "content": content})
-        return messages
+        return [with_text(message) for message in body["messages"]]
 
     def images(self, body: Json) -> list[tuple[str, str]]:
         images = list[tuple[str, str]]()
@@ -286,13 +288,7 @@ class Anthropic(Wire):
 
     def messages(self, body: Json) -> list[Json]:
         first = [{"role": "system", "content": body["system"]}] if "system" in body else []
-        messages = list[Json]()
-        for message in [*first, *body["messages"]]:
-            content = message["content"]
-            if not isinstance(content, str):
-                content = "".join(part["text"] for part in content if part["type"] == "text")
-            messages.append({"role": message["role"], "content": content})
-        return messages
+        return [with_text(message) for message in [*first, *body["messages"]]]
 
     def images(self, body: Json) -> list[tuple[str, str]]:
         images = list[tuple[str, str]]()
