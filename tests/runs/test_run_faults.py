@@ -1,6 +1,6 @@
 """Every kind of fault of an endpoint, met by ``jurist run``: no row is lost, invented, doubled or misplaced.
 
-``pytest -m slow -n 0 -s tests/runs/test_run_faults.py`` prints the table of docs/measured.md.
+``pytest -m slow -n 0 -s tests/runs/test_run_faults.py`` prints what each kind of fault cost.
 """
 
 from collections import Counter
