@@ -122,6 +122,11 @@ class AssessOptions(
         "as hallucinated, as in the paper",
         "apart",
     )
+    rejects: str | None = option(
+        "F.jsonl",
+        "set rows of a benchmark of items that cannot be used aside in this file, with the reasons (default: "
+        "refuse the whole)",
+    )
     answers: str | None = option("F.jsonl", "write the labelled answers too")
     output: str | None = option("F.json", "write the JSON object to a file too")
     max_unusable: float = allowed(

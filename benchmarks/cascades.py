@@ -6,7 +6,7 @@ and held against 20,000 others: *broken* is the share of runs in which the answe
 public gold sets, the same for 0.8 with two judges that need no model on WiCE: learned from a third of the rows, chosen
 on a third, and held against the last, whose own chance is in the figure too.
 
-Run: python benchmarks/cascades.py --runs 200 [--wice ../shared/data/wice]
+Run: python benchmarks/cascades.py --runs 200 [--wice DIR/wice]
 """
 
 import argparse

@@ -4,7 +4,7 @@ A unit's difference is whether the second judge has it right less whether the fi
 over conversations (one-way analysis of variance, unequal sizes: Donner 1986) says how much less they tell than as many
 independent units: the design effect is 1 + (n0 - 1) ICC.
 
-Run: python benchmarks/clustering.py --data ../shared/data
+Run: python benchmarks/clustering.py --data DIR
 """
 
 import sys

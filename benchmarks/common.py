@@ -10,9 +10,9 @@ from typing import Any
 
 import jurist
 
-__all__ = ["cell", "compiled_card", "mean", "missing", "parser"]
+__all__ = ["PAGE", "cell", "compiled_card", "mean", "missing", "parser"]
 
-_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+PAGE = "docs/papers.md says where the public files are"
 
 
 def parser(description: str | None) -> argparse.ArgumentParser:
@@ -20,7 +20,7 @@ def parser(description: str | None) -> argparse.ArgumentParser:
     options = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    options.add_argument("--data", type=Path, default=_DATA)
+    options.add_argument("--data", type=Path, required=True, metavar="DIR", help=PAGE)
     options.add_argument("--seeds", type=int, default=5)
     options.add_argument("--optimizer", default="race")
     return options
@@ -30,7 +30,7 @@ def missing(data: Path, folders: Sequence[str]) -> bool:
     """Say on standard error which folders of the public gold are not there, if any are not."""
     absent = [name for name in folders if not (data / name).is_dir()]
     if absent:
-        print(f"{data} has no folder {', '.join(absent)}: get the public files first", file=sys.stderr)
+        print(f"{data} has no folder {', '.join(absent)}: {PAGE}", file=sys.stderr)
     return bool(absent)
 
 

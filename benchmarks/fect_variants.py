@@ -1,7 +1,7 @@
 """The four prompts of FECT, basic and compiled, on its public gold, over several seeds.
 
-    python benchmarks/fect_variants.py              # ../shared/data/fect, 5 seeds, race
-    python benchmarks/fect_variants.py --seeds 3 --optimizer fewshot --variants fect fect-3d
+    python benchmarks/fect_variants.py --data DIR   # the FECT files are in DIR/fect; 5 seeds, race
+    python benchmarks/fect_variants.py --data DIR --seeds 3 --optimizer fewshot --variants fect fect-3d
 
 F1 of the non-factual class on the sealed test, with 95 % intervals; each seed is
 another split by conversation and another search. At the end: how the decisions

@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from common import missing  # type: ignore[import-not-found]  # beside this file
+from common import PAGE, missing  # type: ignore[import-not-found]  # beside this file
 
 from jurist.cli import main as jurist
 
@@ -51,7 +51,7 @@ def main() -> int:
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    options.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
+    options.add_argument("--data", type=Path, required=True, metavar="DIR", help=PAGE)
     options.add_argument("--work", type=Path, required=True, metavar="DIR")
     options.add_argument("--minutes", type=float, default=50, help="of each training, at most")
     asked = options.parse_args()

@@ -1,6 +1,6 @@
 """Basic against compiled on real gold, over several seeds: the table in the README.
 
-    python benchmarks/gold.py                       # ../shared/data, 5 seeds, both judges
+    python benchmarks/gold.py --data DIR            # 5 seeds, both judges
     python benchmarks/gold.py --data DIR --seeds 3 --optimizer fewshot
 
 Each seed is another split by conversation, another search, and another sealed

@@ -1,9 +1,9 @@
 """Every optimizer on public gold at an equal budget, offline engine: the sealed test against the basic prompt's.
 
-    python benchmarks/optimizers_gold.py --gold ../shared/data/cognibench --optimizers race         # nine seeds
-    python benchmarks/optimizers_gold.py --gold ../shared/data/fect --judge fect --optimizers race opro gepa
-    python benchmarks/optimizers_gold.py --gold ../shared/data/wice/lenient.jsonl \
-        --judge ../shared/data/wice/lenient.py:judge --calls 2000
+    python benchmarks/optimizers_gold.py --gold DIR/cognibench --optimizers race         # nine seeds
+    python benchmarks/optimizers_gold.py --gold DIR/fect --judge fect --optimizers race opro gepa
+    python benchmarks/optimizers_gold.py --gold DIR/wice/lenient.jsonl \
+        --judge DIR/wice/lenient.py:judge --calls 2000
 
 Each seed is another split by group, another search and another sealed test. The budget is of judge and
 proposer calls together, the test not included. Each finished run is one line of ``--out``, and one that is there is

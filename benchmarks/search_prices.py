@@ -19,6 +19,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from common import PAGE  # type: ignore[import-not-found]  # beside this file
+
 import jurist
 from jurist.engines.channel import CallContext
 from jurist.engines.meter import Budget
@@ -192,7 +194,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=Path, default=_ROOT.parent / "shared" / "data")
+    parser.add_argument("--data", type=Path, required=True, metavar="DIR", help=PAGE)
     parser.add_argument("--sets", nargs="+", default=list(USUAL), choices=[*PUBLIC, *BUNDLED])
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1])
     parser.add_argument("--limit", type=int, default=2000, help="calls, the proof included (default: 2000)")

@@ -18,7 +18,8 @@ from ..errors import JudgeError, UnknownJudgeError, UsageError, suggest_name
 from ..gold.documents import read_documents
 from ..gold.goldset import Gold
 from ..gold.new_rows import read_rows
-from ..gold.sources import read
+from ..gold.rejects import Rejects
+from ..gold.sources import OnBad, read
 from ..gold.writing import check_files, write_jsonl
 from ..jobs.assessing import Assessment, assess
 from ..jobs.generation import Generation, generate, rejects_path
@@ -209,15 +210,33 @@ def _assessment_of(options: AssessOptions) -> Assessment:
     names = _first_row_names(options.benchmark)
     if names >= {"id", "format"}:
         _refuse_unused(options, "fact_judge", "per_cell")
-        return _item_assessment(options, read_items(options.benchmark))
+        return _item_assessment(options, _usable_items(options, read_items))
     if "question" in names and not names.isdisjoint({"halu_type", "correct_option"}):
         _refuse_unused(options, "fact_judge", "per_cell")
-        return _item_assessment(options, read_authors(options.benchmark))
+        return _item_assessment(options, _usable_items(options, read_authors))
     if names >= {"task", "query", "constraints"}:
-        _refuse_unused(options, "calibration", "unanswered")
+        _refuse_unused(options, "calibration", "unanswered", "rejects")
         return _query_assessment(options)
-    _refuse_unused(options, "fact_judge", "per_cell", "unanswered")
+    _refuse_unused(options, "fact_judge", "per_cell", "unanswered", "rejects")
     return _dialogue_assessment(options)
+
+
+def _usable_items(
+    options: AssessOptions, read_rows_of: Callable[[str, OnBad], tuple[Item, ...]]
+) -> tuple[Item, ...]:
+    """Return the items of a benchmark; with ``--rejects`` the rows that are none are set aside and counted."""
+    rejects = Rejects(options.rejects)
+    rejects.check_apart(options.benchmark)
+    with rejects:
+        items = read_rows_of(options.benchmark, rejects.add)
+        refusal = rejects.refusal()
+        if refusal is not None and not (options.rejects and items):
+            raise refusal
+    if rejects.count:
+        print_notes(
+            f"{rejects.count} rows of {options.benchmark} are no items: they are in {options.rejects}"
+        )
+    return items
 
 
 def _first_row_names(benchmark: str) -> set[str]:

@@ -106,13 +106,19 @@ def bundled_names() -> tuple[str, ...]:
     return tuple(sorted(file.parent.name for file in _BUNDLED.glob("*/gold.jsonl")))
 
 
-def read_typed(source: str | Path, kind: pydantic.TypeAdapter[Any], *, hint: str) -> tuple[Any, ...]:
-    """Read rows of one kind, each with an ``id`` of its own, in their order."""
+def read_typed(
+    source: str | Path, kind: pydantic.TypeAdapter[Any], *, hint: str, on_bad: OnBad = refuse
+) -> tuple[Any, ...]:
+    """Read rows of one kind, each with an ``id`` of its own, in their order; ``on_bad`` takes all others."""
     typed = dict[str, Any]()
-    for place, row in read(source).rows:
-        value = validate_row(kind, row, place, hint=hint)
-        if typed.setdefault(value.id, value) is not value:
-            raise place.wrong(f"the id {value.id!r} occurs twice", hint="rename one")
+    for place, row in read(source, on_bad).rows:
+        try:
+            value = validate_row(kind, row, place, hint=hint)
+            if value.id in typed:
+                raise place.wrong(f"the id {value.id!r} occurs twice", hint="rename one")
+            typed[value.id] = value
+        except GoldError as error:
+            on_bad(error, row)
     return tuple(typed.values())
 
 

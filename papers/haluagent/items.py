@@ -16,13 +16,16 @@ in our words.
 
 import json
 import re
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 import pydantic
 
 from ...errors import GoldError
-from ...gold.sources import read, read_typed
+from ...gold.files import Place
+from ...gold.sources import OnBad, read, read_typed, refuse
 from ...signatures.haluagent import HallucinationType
 from ...text.wording import language_of
 
@@ -40,6 +43,7 @@ _TYPES: Final[dict[str, HallucinationType]] = {
 """The authors' names of the types."""
 _GENERATIVE: Final = ("question", "correct_answer", "reason", "halu_type", "ent", "halu_answer")
 _CHOICE: Final = ("question", "answers", "labels", "correct_option")
+_LAYOUTS: Final = f"give rows with {', '.join(_GENERATIVE)}; or with {', '.join(_CHOICE)}"
 _ASKED: Final = re.compile(r"^(?:问题|Question)[：:]\s*(?P<question>.*?)\nA\. ", re.DOTALL | re.MULTILINE)
 _PROMPTS: Final = {
     True: "问题：{question}\n{options}\n请选出正确的一项，只回答一个字母（A、B、C 或 D）。",
@@ -136,34 +140,70 @@ def item_line(item: Item) -> str:
     return json.dumps(item.model_dump(mode="json"), ensure_ascii=False)
 
 
-def read_items(path: str | Path) -> tuple[Item, ...]:
-    """Read a benchmark file."""
-    return read_typed(path, _ITEM, hint="see docs/haluagent.md for the rows of each format")
+def read_items(path: str | Path, on_bad: OnBad = refuse) -> tuple[Item, ...]:
+    """Read a benchmark file; ``on_bad`` takes the rows that are no items."""
+    return read_typed(path, _ITEM, hint="see docs/haluagent.md for the rows of each format", on_bad=on_bad)
 
 
-def read_authors(path: str | Path) -> tuple[Item, ...]:
-    """Read generative or single-choice items of the authors; their ids are the numbers of their lines."""
-    hint = f"give rows with {', '.join(_GENERATIVE)}; or with {', '.join(_CHOICE)}"
-    items = []
-    for number, (_, row) in enumerate(read(path).rows, 1):
-        problem = ""
+def read_authors(path: str | Path, on_bad: OnBad = refuse) -> tuple[Item, ...]:
+    """Read generative or single-choice items in the layout of the authors' files; ``on_bad`` takes all other rows.
+
+    The columns of a row may stand in any order, beside others. Ids are the numbers of the lines.
+    """
+    items: list[Item] = []
+    for number, (place, row) in enumerate(read(path, on_bad).rows, 1):
         try:
-            read_item = {_GENERATIVE: _read_generative, _CHOICE: _read_choice}.get(tuple(row))
-            if read_item:
-                items.append(read_item(row, number))
-                continue
-        except (pydantic.ValidationError, KeyError, TypeError) as error:
-            problem = f": {str(error).splitlines()[0]}"
-        raise GoldError(f"it is no item of C-FAITH{problem}", path=str(path), line=number, hint=hint)
+            items.append(_read_item(row, number, place))
+        except GoldError as error:
+            on_bad(error, row)
     return tuple(items)
 
 
-def _read_generative(row: dict[str, Any], number: int) -> Item:
+def _read_item(row: Mapping[str, Any], number: int, place: Place) -> Item:
+    """Return the item of a row of the authors' files. Raises ``GoldError`` for a row that is none."""
+    try:
+        if row.keys() >= set(_GENERATIVE):
+            return _read_generative(row, number)
+        if row.keys() >= set(_CHOICE):
+            return _read_choice(row, number)
+    except pydantic.ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        field = ".".join(map(str, fault["loc"]))
+        raise place.wrong(fault["msg"].removeprefix("Value error, "), field, hint=_LAYOUTS) from error
+    except _UnknownTypeError as error:
+        hint = "keep the rows with " + ", ".join(_TYPES)
+        raise place.wrong(f"C-FAITH has no type called {error}", hint=hint) from error
+    raise place.wrong("it is no item of C-FAITH", hint=_LAYOUTS)
+
+
+class _UnknownTypeError(Exception):
+    """A row names a type that is none of the six."""
+
+
+def _type_called(name: object) -> HallucinationType:
+    """Return the type that the authors call so."""
+    for authors_name, kind in _TYPES.items():
+        if authors_name == name:
+            return kind
+    raise _UnknownTypeError(repr(name)[:40])
+
+
+def _texts_of(value: object) -> list[object]:
+    """Return the list in a column, which a table holds as JSON text; empty if it is none."""
+    if isinstance(value, str):
+        with suppress(ValueError):
+            value = json.loads(value)
+    if isinstance(value, list | tuple):
+        return list(value)
+    return []
+
+
+def _read_generative(row: Mapping[str, Any], number: int) -> Item:
     return Generative(
         id=f"{number}/generative",
         group=row["ent"],
-        language=language_of(row["question"]),
-        type=_TYPES[row["halu_type"]],
+        language=language_of(str(row["question"])),
+        type=_type_called(row["halu_type"]),
         question=row["question"],
         correct_answer=row["correct_answer"],
         passage=row["reason"],
@@ -172,16 +212,19 @@ def _read_generative(row: dict[str, Any], number: int) -> Item:
     )
 
 
-def _read_choice(row: dict[str, Any], number: int) -> Item:
-    kinds, wrong = [], []
-    for label in row["labels"]:
+def _read_choice(row: Mapping[str, Any], number: int) -> Item:
+    kinds: list[str] = []
+    wrong: list[HallucinationType] = []
+    for label in _texts_of(row["labels"]):
         if label == "correct":
-            kinds.append(label)
-        else:
-            kinds.append(_TYPES[label])
-            wrong.append(_TYPES[label])
-    question = row["question"]
-    match = _ASKED.search(question)
+            kinds.append("correct")
+            continue
+        kind = _type_called(label)
+        kinds.append(kind)
+        wrong.append(kind)
+    prompt = str(row["question"])
+    question = prompt
+    match = _ASKED.search(prompt)
     if match:
         question = match["question"]
     return Choice.model_validate(
@@ -189,12 +232,12 @@ def _read_choice(row: dict[str, Any], number: int) -> Item:
             "id": f"{number}/single-choice",
             "group": question,
             "language": language_of(question),
-            "type": max(wrong, key=wrong.count),
+            "type": max(wrong, key=wrong.count, default=None),
             "question": question,
-            "options": row["answers"],
+            "options": _texts_of(row["answers"]),
             "option_types": kinds,
             "correct": row["correct_option"],
-            "prompt": row["question"],
+            "prompt": prompt,
         }
     )
 

@@ -1,11 +1,13 @@
 """Laws of the benchmark's formats: aggregation, files, near-duplicates, what code checks, replies and rates."""
 
 import json
+import re
 from collections import Counter
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from small import cli, ok
 
 from jurist.errors import GoldError
 from jurist.papers.haluagent.assess import ItemResult, rates
@@ -131,9 +133,76 @@ def test_items_of_the_authors_are_read(tmp_path):
     assert (generative.correct_answer, generative.type, generative.entity) == ("Ada", "entity", "ada")
     assert (chosen.question, chosen.correct, chosen.type) == ("谁？", "B", "fabrication")
     assert choice_prompt(chosen) == prompt
-    path.write_text('{"question": "Who?"}\n')
-    with pytest.raises(GoldError, match="no item of C-FAITH"):
+
+
+_AUTHORS_CHOICE = {
+    "question": "问题：谁？\nA. 甲\nB. 乙\nC. 丙\nD. 丁\n",
+    "answers": [*"甲乙丙丁"],
+    "labels": ["虚构事实", "correct", "虚构事实", "关系错误"],
+    "correct_option": "B",
+}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"extra": 1},
+        {"answers": json.dumps([*"甲乙丙丁"]), "labels": json.dumps(_AUTHORS_CHOICE["labels"])},
+    ],
+)
+def test_columns_of_the_authors_stand_in_any_order(tmp_path, change):
+    path = tmp_path / "saved_again.jsonl"
+    row = {**_AUTHORS_CHOICE, **change}
+    path.write_text(json.dumps(dict(reversed(row.items()))) + "\n", encoding="utf-8")
+    (item,) = read_authors(path)
+    assert (item.question, item.options, item.correct) == ("谁？", tuple("甲乙丙丁"), "B")
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "said"),
+    [
+        ({"answers": ["甲", "甲", "丙", "丁"]}, "", "two options are equal"),
+        ({"labels": ["过时信息", "correct", "虚构事实", "关系错误"]}, "", "no type called '过时信息'"),
+        ({"labels": []}, "type", "Input should be"),
+        ({"answers": "甲"}, "options", "Field required|at least 4"),
+        ({"correct_option": "E"}, "correct", "'A', 'B', 'C' or 'D'"),
+        ({"correct_option": "C"}, "", "option_types says"),
+        ({"labels": [["x"], 3, None, "correct"]}, "", "no type called"),
+    ],
+)
+def test_a_bad_row_of_the_authors_goes_aside(tmp_path, change, field, said):
+    path = tmp_path / "authors.jsonl"
+    rows = [{**_AUTHORS_CHOICE, **change}, _AUTHORS_CHOICE, {"question": "Who?"}]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    bad: list[GoldError] = []
+    (item,) = read_authors(path, lambda error, row: bad.append(error))
+    assert item.id == "2/single-choice"
+    first, last = bad
+    assert (first.line, last.line) == (1, 3)
+    assert re.search(said, str(first))
+    assert first.field.startswith(field)
+    assert "no item of C-FAITH" in str(last)
+    with pytest.raises(GoldError, match=said):
         read_authors(path)
+
+
+def test_bad_rows_of_a_benchmark_are_set_aside_by_the_command(tmp_path):
+    path = tmp_path / "authors.jsonl"
+    rows = [_AUTHORS_CHOICE, {**_AUTHORS_CHOICE, "labels": ["过时信息"] * 4}, {"question": "Who?"}]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    refused = cli("assess", "offline", "--benchmark", path)
+    assert refused.code == 1
+    assert "authors.jsonl:2" in refused.err
+    assert "2 rows are bad" in refused.err
+    assert "--rejects" in refused.err
+    aside = tmp_path / "bad.jsonl"
+    done = ok("assess", "offline", "--benchmark", path, "--rejects", aside, "--max-unusable", 1)
+    assert f"2 rows of {path} are no items: they are in {aside}" in done.err
+    assert [json.loads(line)["source"] for line in aside.read_text().splitlines()] == [
+        f"{path}:2",
+        f"{path}:3",
+    ]
 
 
 @pytest.mark.parametrize(
