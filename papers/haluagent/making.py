@@ -23,6 +23,7 @@ from ...gold.writing import json_text, write_whole
 from ...jobs.generation import Generation, rejects_path
 from ...programs.haluagent.writing import alike
 from ...report.table import Table, table
+from ...text.numerals import with_digits
 from ...text.terms import numbers
 from .items import FORMATS, LETTERS, Choice, Generative, Item, Question, TrueFalse, item_line
 
@@ -45,7 +46,7 @@ def aggregate(questions: Sequence[Question], seed: int = 0) -> Iterator[Question
     positions = _balanced_positions(seed)
     texts = []
     for question in questions:
-        texts.append(f"{question.question} {question.correct_answer}")
+        texts.append(with_digits(f"{question.question} {question.correct_answer}"))
     text_clusters = clusters(sketches(texts))
     first_questions: dict[tuple[int, frozenset[str]], str] = {}
     for question, text, cluster in zip(questions, texts, text_clusters, strict=True):

@@ -8,6 +8,7 @@ Code checks (section 3.1): the supporting passage must stand in the document, th
 away, all texts are in the document's language, and no two answers say the same in nearly the same words.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal
@@ -25,8 +26,9 @@ from ...signatures.haluagent import (
     WriteHallucinations,
     WriteQuestion,
 )
+from ...text.numerals import comparable, with_digits
 from ...text.passages import WORDS, passages
-from ...text.ranking import letters, near
+from ...text.ranking import near
 from ...text.sentences import split
 from ...text.tables import read_table
 from ...text.terms import numbers, terms
@@ -38,34 +40,50 @@ from ..stepwise import Making, PartOfSteps, Steps, Stepwise
 from .judges import DEFINITIONS, definition
 
 _SHORT = 4  # words of an answer that may be a foreign name or a number, at most
+_LONGEST_PARTICLE = 4  # letters of a word that is not capitalised in a title, such as "from"
 
 
 def alike(first: str, second: str) -> bool:
     """Say whether two texts are near-duplicates: equal letters, or equal numbers and nearly the same letters."""
-    first_letters, second_letters = letters(first), letters(second)
+    first_letters, second_letters = comparable(first), comparable(second)
     if first_letters == second_letters:
         return True
-    return numbers(first) == numbers(second) and near(first_letters, second_letters)
+    return _numbers_in(first) == _numbers_in(second) and near(first_letters, second_letters)
+
+
+def _numbers_in(text: str) -> set[str]:
+    """Return the numbers of a text in digits; in Chinese without 1, which is mostly an article there."""
+    text_numbers = numbers(with_digits(text))
+    if is_chinese(text):
+        text_numbers.discard("1")
+    return text_numbers
 
 
 def stands_in_document(passage: str, document: str) -> bool:
-    """Say whether every sentence of a passage stands in the document, white space aside; never for an empty passage."""
-    document_letters = "".join(document.split())
-    sentences = ["".join(sentence.text.split()) for sentence in split(passage)]
+    """Say whether every sentence of a passage stands in the document; never for a passage without letters or digits.
+
+    White space, stops, quotes and widths make no difference, nor does the script of a numeral.
+    """
+    document_letters = comparable(document)
+    sentences = [comparable(sentence.text) for sentence in split(passage)]
     for sentence in sentences:
         if sentence not in document_letters:
             return False
-    return bool(sentences)
+    return any(sentences)
 
 
 def gives_answer_away(question: str, answer: str) -> bool:
     """Say whether a question holds its answer: word for word, or all words of an answer with a number."""
     # All words of an answer without a number are no leak: "Is A or B larger?" names its answer.
-    plain = letters(answer)
-    if len(plain) > 1 and plain in letters(question):
+    plain = comparable(answer)
+    # 10 does not stand in 1910.
+    if len(plain) > 1 and re.search(rf"(?<!\d){re.escape(plain)}(?!\d)", comparable(question)):
         return True
     # Without a number this proves nothing: a question that compares two things names both, and one is the answer.
-    return bool(numbers(answer)) and set(terms(answer)) <= set(terms(question))
+    answer_in_digits = with_digits(answer)
+    return bool(numbers(answer_in_digits)) and set(terms(answer_in_digits)) <= set(
+        terms(with_digits(question))
+    )
 
 
 def find_problems(
@@ -79,7 +97,7 @@ def find_problems(
     hallucinated_answer = hallucinated[place]
     if any(_is_foreign(text, knowledge) for text in (question, answer, hallucinated_answer)):
         yield "a text is not in the language of the document"
-    if not letters(hallucinated_answer):
+    if not comparable(hallucinated_answer):
         yield "the hallucinated answer is empty"
     if alike(hallucinated_answer, answer):
         yield "the hallucinated answer repeats the correct answer"
@@ -88,10 +106,18 @@ def find_problems(
 
 
 def _is_foreign(text: str, document: str) -> bool:
-    """Say whether a text is in another language than the document; a few foreign words may be a name."""
-    if is_chinese(document):
-        return chinese_share(text) < 0.2 and count_words(text) > _SHORT
-    return chinese_share(text) >= 0.5
+    """Say whether a text is in another language than the document; a foreign name, such as a film's, is no fault."""
+    if not is_chinese(document):
+        return chinese_share(text) >= 0.5
+    if chinese_share(text) >= 0.2 or count_words(text) <= _SHORT:
+        return False
+    return not _is_name(text) and comparable(text) not in comparable(document)
+
+
+def _is_name(text: str) -> bool:
+    """Say whether all longer words of a text in Latin letters have a capital, as in a title."""
+    words = re.findall(r"[^\W\d_]+(?:['’][^\W\d_]+)?", text)
+    return all(word[0].isupper() for word in words if len(word) > _LONGEST_PARTICLE)
 
 
 CHECKS: Final = ("answer", "hallucination", "label", "form")

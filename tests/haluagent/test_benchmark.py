@@ -233,6 +233,10 @@ PARIS = "One is first. Two is\nsecond. 三在最后。"
         (alike, "In March 1889.", "In March 1899.", False),
         (alike, "他在1505年建成长城。", "他在1505年建成长城", True),
         (alike, "Built by Eiffel's own company.", "Built by Eiffels own companys.", True),
+        (alike, "塔高120米。", "塔高一百二十米。", True),
+        (alike, "共有三位乘客。", "共有3位乘客", True),
+        (alike, "共有三位乘客。", "共有四位乘客。", False),
+        (alike, "高3.5米", "高35米", False),
         (alike, "Ada", "Bob", False),
         (alike, "", "", True),
         (gives_answer_away, "When was it built in 1889?", "1889", True),
@@ -245,9 +249,16 @@ PARIS = "One is first. Two is\nsecond. 三在最后。"
         ),
         (gives_answer_away, "长城建于1505年吗？", "1505年", True),
         (gives_answer_away, "What happened in 1889 in Paris?", "In Paris, in 1889.", True),
+        (gives_answer_away, "一九一〇年有多少人？", "十", False),
+        (gives_answer_away, "一百二十米高的塔在哪里？", "120米", True),
         (stands_in_document, "One is first. 三在最后。", PARIS, True),
         (stands_in_document, "Two is second.", PARIS, True),
         (stands_in_document, "Two was second.", PARIS, False),
+        (stands_in_document, "“三在最后.”", PARIS, True),
+        (stands_in_document, "三在最后｡", PARIS, True),
+        (stands_in_document, "‘Ｏｎｅ is first’", PARIS, True),
+        (stands_in_document, "四在最后。", PARIS, False),
+        (stands_in_document, "。”", PARIS, False),
         (stands_in_document, "  ", PARIS, False),
     ],
 )
@@ -311,3 +322,20 @@ def test_what_code_finds_wrong():
     ]
     asked = ("The sky is blue.", "Is it blue?", "Blue.", "It is.", ["Blue!", "", "天空是绿色的"])
     assert [len(list(find_problems(*asked, place))) for place in range(3)] == [3, 3, 3]
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_fault"),
+    [
+        ("The Lord of the Rings: The Return of the King", False),
+        ("Le fabuleux destin d'Amélie Poulain", False),  # the document names it
+        ("It was built by the company of Eiffel.", True),
+        ("这部电影是 The Lord of the Rings: The Return of the King。", False),
+    ],
+)
+def test_a_foreign_title_is_no_fault_in_a_chinese_document(answer, is_fault):
+    document = (
+        "这部电影的导演生于法国，他最有名的作品是《Le fabuleux destin d'Amélie Poulain》，于2001年上映。"
+    )
+    problems = list(find_problems(document, "他喜欢哪部电影？", "不知道。", document, [answer], 0))
+    assert problems == ["a text is not in the language of the document"] * is_fault
