@@ -1,13 +1,22 @@
 """What ``artifacts`` with its actions and ``report`` take."""
 
 from .groups import Details, Limits, Printed, Resume, Transport, gold_option, nonempty_name
-from .options import flag, option, positional
+from .options import file_name, flag, option, positional
+
+
+def step_file(text: str) -> tuple[str, str]:
+    """Return the step and the file of ``STEP=FILE``; of ``FILE`` alone the step is empty."""
+    step, equals, file = text.partition("=")
+    if not equals:
+        return "", file_name(text)
+    return step, file_name(file)
 
 
 class ListOptions(Printed, command="artifacts list", does="listing.list_artifacts"):
     """All artifacts, or the versions of a judge: what each came from, how, and what was decided."""
 
     judge: str | None = positional("JUDGE", "default: all of them", nargs="?")
+    shipped: bool = flag("those that come with jurist: the same as --store shipped")
 
 
 class ShowOptions(Printed, command="artifacts show", does="artifacts.show_artifact"):
@@ -20,6 +29,38 @@ class ShowOptions(Printed, command="artifacts show", does="artifacts.show_artifa
 
     artifact: str = positional("JUDGE[@VERSION]")
     history: bool = flag("every candidate that was tried")
+
+
+class AddOptions(Printed, command="artifacts add", does="artifacts.add_written"):
+    """Keep instructions that you wrote as the next version of a judge or generator. Nothing is proven of it, and it is
+    not made the latest: jurist evaluate and compare measure it, and jurist compile --start searches on from it.
+
+    examples:
+      jurist artifacts add fect --instruction my-prompt.txt --note "as our annotators are told"
+      jurist artifacts add haluagent --instruction question=question.txt --instruction label=types.txt
+    """
+
+    judge: str = positional("JUDGE", "a judge or generator, by name or as FILE.py:judge")
+    instruction: tuple[tuple[str, str], ...] = option(
+        "[STEP=]FILE",
+        "a text file with the instruction; of a judge of several steps, of this one (repeatable)",
+        (),
+        action="append",
+        type=step_file,
+    )
+    note: str = option("TEXT", "a line on where it comes from, for the card", "")
+
+
+class IndexOptions(Printed, command="artifacts index", does="store_index.index_artifacts"):
+    """Write a Markdown page that lists the versions of a store, each with the link to its card: for a store in git.
+
+    examples:
+      jurist artifacts index -o compiled/README.md
+    """
+
+    output: str | None = option(
+        "-o --output F.md", "write the page to a file (default: print it)", type=file_name
+    )
 
 
 class DiffOptions(Printed, command="artifacts diff", does="artifacts.diff_prompts"):

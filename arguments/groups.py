@@ -65,7 +65,10 @@ class Form(Options):
 class StoreOptions(Options, group=True):
     """Where artifacts are."""
 
-    store: str | None = option("DIR", "folder of artifacts (default: $JURIST_STORE, else ./compiled)")
+    store: str | None = option(
+        "DIR",
+        'folder of artifacts, or "shipped", those of jurist itself (default: $JURIST_STORE, else ./compiled)',
+    )
     trust: bool = flag("execute the Python file that an artifact was compiled from, where its code is needed")
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ..arguments.artifacts import (
+    AddOptions,
     DiffOptions,
     ForgetOptions,
     ReportOptions,
@@ -12,11 +13,13 @@ from ..arguments.artifacts import (
     TagOptions,
     VerifyOptions,
 )
-from ..errors import GoldError, JuristError, plural
+from ..errors import GoldError, JuristError, UsageError, plural
+from ..gold.files import read_utf8
 from ..gold.goldset import Gold
 from ..jobs.derived_versions import forget
 from ..jobs.exporting import export_text
 from ..jobs.label_plan import find_proven
+from ..jobs.written_versions import add_version
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.card_parts import CascadeFound
@@ -102,6 +105,27 @@ def _cascade_of(artifact: Artifact) -> CascadeFound | None:
     """Return the findings behind a cascade; ``None`` for other versions."""
     cascade = artifact.about.cascade
     return cascade.found if cascade else None
+
+
+def add_written(options: AddOptions) -> Result:
+    """Keep instructions that a person wrote as a version."""
+    if not options.instruction:
+        raise UsageError("no instruction is named", hint="add --instruction FILE")
+    instructions: dict[str, str] = {}
+    for step, path in options.instruction:
+        if step in instructions:
+            raise UsageError(f"two files hold the instruction of {step or options.judge}", hint="name one")
+        instructions[step] = read_utf8(Path(path), path)
+    store = store_of(options)
+    artifact = add_version(options.judge, instructions, store, note=options.note)
+    store_words = store_option(options)
+    return Result(
+        data={"artifact": artifact.ref, "path": str(artifact.path), "sha256": artifact.sha256},
+        body=[
+            f"artifact: {artifact.path} (not the latest: nothing is proven of it)",
+            f"next: jurist compare {artifact.ref} {artifact.judge}:basic --gold labels.csv{store_words}",
+        ],
+    )
 
 
 def diff_prompts(options: DiffOptions) -> Result:

@@ -2,13 +2,14 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ..arguments.artifacts import ListOptions
 from ..arguments.groups import StoreOptions
 from ..errors import ArtifactError
 from ..keeping.artifact_card import Artifact
-from ..keeping.artifacts import Store
+from ..keeping.artifacts import SHIPPED, Store
 from ..keeping.model_ends import ModelEnd, find_near_ends
 from ..keeping.trust import Trust
 from ..report.scores import disagreement_cell, metric_cell
@@ -20,7 +21,7 @@ def open_named_store(options: StoreOptions) -> Store:
     """Return the store that the options or ``JURIST_STORE`` name; a named folder that is missing is refused."""
     # A folder that is missing would only look like an empty store.
     folder = options.store or os.environ.get("JURIST_STORE")
-    if folder and not Path(folder).exists():
+    if folder and folder != SHIPPED and not Path(folder).exists():
         raise ArtifactError(
             f"there is no folder {folder}", hint="name the store with --store or JURIST_STORE"
         )
@@ -29,6 +30,8 @@ def open_named_store(options: StoreOptions) -> Store:
 
 def list_artifacts(options: ListOptions) -> Result:
     """List the artifacts of a store, or of one judge: each with its parent, its optimizer and its score."""
+    if options.shipped:
+        options = replace(options, store=SHIPPED)
     artifacts = open_named_store(options).list(options.judge)
     if options.judge is not None and not artifacts:
         hint = "jurist artifacts list has all; --store names another folder"
@@ -46,7 +49,7 @@ def list_artifacts(options: ListOptions) -> Result:
     entries = []
     rows = []
     for artifact in artifacts:
-        entries.append(_artifact_entry(artifact))
+        entries.append(artifact_entry(artifact))
         rows.append(_artifact_row(artifact))
     return Result(
         data={"artifacts": entries}, body=[table("", columns, rows)], notes=_notes_on_ends(artifacts)
@@ -67,7 +70,7 @@ def _notes_on_ends(artifacts: Sequence[Artifact]) -> list[str]:
     ]
 
 
-def _artifact_entry(artifact: Artifact) -> dict[str, object]:
+def artifact_entry(artifact: Artifact) -> dict[str, object]:
     """Return the entry of a version in ``--json``."""
     return {
         "artifact": artifact.ref,
@@ -117,7 +120,7 @@ def _artifact_row(artifact: Artifact) -> list[str]:
     score_words = "-"
     if score:
         score_words = f"{metric} {metric_cell(score)}"
-    decision = card.decision.verdict or "-"
+    decision = card.decision.verdict or "not proven"
     if card.moved is not None:
         decision += f"; moved from {card.moved.parent}: {card.moved.verdict_words}"
     if card.refit is not None:

@@ -185,6 +185,8 @@ class Cascading(Experiment):
                 members.append(contender)
         object.__setattr__(self, "contenders", tuple(members))
         super().__post_init__()
+        if self.store is not None:
+            self.store.check_writable()
         self._check_same_labels()
         self._check_one_unit()
 

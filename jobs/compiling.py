@@ -265,6 +265,7 @@ def compile_judge(
     _check_budget(plan, proof_calls)
     if plan.start is not None:
         check_leaks(plan.split, [plan.start.state])
+    store.check_writable()
     check_files(store.root / plan.judge.name / "card.json", hint="name another folder with --store")
     opening = foresee_proof_opening(plan.split)
     limits = opening.limits(opening.cases, plan.judge)

@@ -142,6 +142,7 @@ def remember(
     Returns:
         The version, how many rows were added, and how many are left out.
     """
+    surface.store.check_writable()
     artifact = surface.store.load(ref)
     check_words_take_rows(artifact)
     plan = renew_plan(artifact, surface.store, budget, gold, answering, concurrency)
@@ -225,6 +226,7 @@ def forget(ref: str, rows: Sequence[str], store: Store) -> Artifact:
     Where the same rows were forgotten of the same version before, as by a command that was killed after it had saved,
     this is the version of then.
     """
+    store.check_writable()
     artifact = store.load(ref)
     ids = set(rows)
     artifact.check_is_no_cascade()

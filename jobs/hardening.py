@@ -169,6 +169,8 @@ class Hardening(Experiment):
 
     def ask(self, job: PaidJob, on_case: Callable[[], None] = lambda: None) -> list[Answers]:
         if self.judge.artifact is not None:
+            if self.store is not None:
+                self.store.check_writable()
             check_files(
                 self.judge.artifact.path / ROBUSTNESS, hint="copy the store to where it can be written"
             )

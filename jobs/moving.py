@@ -244,6 +244,7 @@ def move(
     if surface is None:
         artifacts = open_store(store, trust=trust)
         surface = Surface(artifacts, Start(root=artifacts.checkpoints, resume=resume, fresh=fresh))
+    surface.store.check_writable()
     artifact = surface.store.load(reference)
     new_model = make_model(model)
     _check_can_move(artifact, new_model, ask_old=ask_old)

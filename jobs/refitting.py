@@ -185,6 +185,7 @@ def refit_version(
 ) -> Artifact:
     """Return the version that is another one with its parts fitted again; see :func:`refit`."""
     store = surface.store
+    store.check_writable()
     artifact = store.load(reference)
     parts = _check_can_be_refitted(artifact)
     if use:

@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, Protocol, TypeAlias, TypedDict
 
 import dspy
@@ -218,8 +217,9 @@ def open_store(root: str | os.PathLike[str] | Store | None, *, trust: bool = Fal
     """Return the store in a folder; default: the user's."""
     if isinstance(root, Store):
         return root
-    folder = None if root is None else Path(root)
-    return Store(folder, trust=Trust(trusts_all=trust))
+    if root is not None:
+        root = os.fspath(root)
+    return Store(root, trust=Trust(trusts_all=trust))
 
 
 def make_model(model: ModelLike) -> Model:

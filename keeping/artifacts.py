@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ..cases import text_hash
-from ..errors import ArtifactError, checked
+from ..errors import ArtifactError, UsageError, checked
 from ..text.redaction import publishable
 from .artifact_card import RESTORE, Artifact
 from .sealing import (
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from ..programs.state import PromptState
     from .card import CardContent
 
+SHIPPED = "shipped"
+"""The name, in place of a folder, of the store that comes with jurist and is only read."""
+_SHIPPED_FOLDER = Path(__file__).parent.parent / "compiled" / SHIPPED
 _PARENTS_SEARCHED = 3
 """Folders above a store in which a judge's file is looked for, as a store is in the folder of its project."""
 
@@ -53,7 +56,8 @@ class Store:
     """The artifacts of a user.
 
     Args:
-        root: its folder; default ``$JURIST_STORE``, else ``./compiled``. Made by the first save.
+        root: its folder; default ``$JURIST_STORE``, else ``./compiled``. Made by the first save. ``"shipped"`` is the
+            store that comes with jurist, which is only read.
         trust: which judge files may be executed that artifacts name; default: those that are remembered.
 
     Raises:
@@ -62,7 +66,9 @@ class Store:
 
     @checked
     def __init__(self, root: Path | str | None = None, *, trust: Trust | None = None) -> None:
-        self.root = Path(root or os.environ.get("JURIST_STORE") or "compiled")
+        name = root or os.environ.get("JURIST_STORE") or "compiled"
+        self.is_shipped = name == SHIPPED
+        self.root = _SHIPPED_FOLDER if self.is_shipped else Path(name)
         if self.root.exists() and not self.root.is_dir():
             raise ArtifactError(
                 f"{self.root} is not a folder", hint="name a folder with --store or JURIST_STORE"
@@ -74,7 +80,7 @@ class Store:
         """The folder of unfinished work: in the store or, if that cannot be written, among the user's own data."""
         folder = self.root.resolve() / ".checkpoints"
         nearest = next(parent for parent in (folder, *folder.parents) if parent.exists())
-        if os.access(nearest, os.W_OK):
+        if os.access(nearest, os.W_OK) and not self.is_shipped:
             return self.root / ".checkpoints"
         return data_file("checkpoints") / text_hash(str(folder))  # such as the store of a CI job
 
@@ -112,6 +118,7 @@ class Store:
         Keys and credentials are taken out of the card and the history. The file of the judge is trusted from now on.
 
         Raises:
+            UsageError: the store is the one that comes with jurist.
             ArtifactError: the prompt, the card or the history holds what JSON cannot, or a part of the card has not
                 its type.
         """
@@ -121,6 +128,7 @@ class Store:
         from .contents import content_of, unwritable_error
         from .dspy_state import dump_state
 
+        self.check_writable()
         content = content_of(judge, card)
         path, _ = file_of(content.judge_ref)
         if path is not None:
@@ -198,6 +206,7 @@ class Store:
         """
         from .contents import checked_additions
 
+        self.check_writable()
         additions, _ = checked_additions(inspect_files(artifact.path))
         keys = ADDED_FILES[file]
         entries = [entry]
@@ -216,8 +225,16 @@ class Store:
     @checked
     def tag(self, ref: str, tag: str) -> None:
         """Let ``JUDGE@TAG`` mean an artifact; the tag ``latest`` moves ``JUDGE`` itself."""
+        self.check_writable()
         shelf, version = self._find(ref)
         shelf.point(tag, version)
+
+    def check_writable(self) -> None:
+        """Raise ``UsageError`` for the store that comes with jurist."""
+        if self.is_shipped:
+            raise UsageError(
+                "the store that comes with jurist is only read", hint="name a folder of your own with --store"
+            )
 
     def _shelves(self, judge: str | None = None) -> Sequence[Shelf]:
         """Return the folders of all judges in the store, or of one."""

@@ -1,0 +1,92 @@
+"""``jurist artifacts index``: a Markdown page that lists the versions of a store."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..arguments.artifacts import IndexOptions
+from ..errors import plural
+from ..keeping.artifact_card import Artifact
+from ..keeping.sealing import CARD
+from ..programs.builtin import builtin_descriptions
+from ..report.scores import metric_cell
+from .listing import artifact_entry, open_named_store
+from .printing import Result, Verbatim, write_text
+
+_HEAD = """# Compiled judges
+
+Made by `jurist artifacts index`. `jurist artifacts show JUDGE@VERSION` prints a prompt, and what was proven of it.
+
+| version | what it does | prompt from | proven with | on the sealed test | what is known |
+|---|---|---|---|---|---|
+"""
+
+
+def index_artifacts(options: IndexOptions) -> Result:
+    """Write the page that lists the versions of a store."""
+    store = open_named_store(options)
+    artifacts = store.list()
+    entries: list[dict[str, object]] = []
+    for artifact in artifacts:
+        entries.append(artifact_entry(artifact))
+    data = {"artifacts": entries, "page": options.output}
+    if options.output is None:
+        page = index_page(artifacts, store.root)
+        return Result(data=data, body=[Verbatim(page.rstrip("\n"))])
+    write_text(index_page(artifacts, Path(options.output).parent), options.output)
+    return Result(data=data, body=[f"{options.output}: {plural(len(entries), 'version')}"])
+
+
+def index_page(artifacts: Sequence[Artifact], folder: Path) -> str:
+    """Return the page that lists versions, for a file in a folder, from which its links begin."""
+    page = _HEAD
+    for artifact in artifacts:
+        page += _index_line(artifact, folder) + "\n"
+    return page
+
+
+def _index_line(artifact: Artifact, folder: Path) -> str:
+    """Return the row of a version in the page; its link begins at the folder of the page."""
+    if artifact.problem:
+        return f"| {artifact.ref} | | | | | damaged: {_cell(artifact.problem)} |"
+    card = artifact.about
+    card_file = os.path.relpath(artifact.path.resolve() / CARD, folder.resolve())
+    cells = [
+        f"[{artifact.ref}]({Path(card_file).as_posix()})",
+        _description_of(artifact),
+        card.optimizer.name or "",
+        artifact.model,
+        _score_words(artifact),
+        card.decision.verdict or "; ".join(card.all_warnings) or "not proven",
+    ]
+    return "| " + " | ".join(map(_cell, cells)) + " |"
+
+
+def _description_of(artifact: Artifact) -> str:
+    """Return what the judge of a version does: as its definition says, else as the list of built-in judges does."""
+    definition = artifact.about.definition
+    if definition:
+        return str(definition["settings"].get("description", ""))
+    for entry in builtin_descriptions("judges") + builtin_descriptions("generators"):
+        if entry.data["name"] == artifact.judge:
+            return str(entry.data["description"])
+    return ""
+
+
+def _score_words(artifact: Artifact) -> str:
+    """Return the scores of the basic and the compiled prompt on the sealed test; empty without any."""
+    card = artifact.about
+    metric = card.decision.metric or ""
+    words: list[str] = []
+    for system in ("basic", "compiled"):
+        score = card.proven_scores.get(system, {}).get(metric)
+        if score:
+            words.append(f"{system} {metric_cell(score)}")
+    if not words:
+        return ""
+    return f"{metric}: {', '.join(words)}"
+
+
+def _cell(text: str) -> str:
+    """Return a text as one cell of a Markdown table."""
+    return " ".join(text.split()).replace("|", "\\|")
