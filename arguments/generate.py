@@ -4,6 +4,7 @@ from typing import Literal
 
 from .groups import (
     Adapter,
+    DocumentOptions,
     Endpoint,
     JudgeOptions,
     ModelOptions,
@@ -198,23 +199,25 @@ class BenchmarkOptions(
 
 class HaluAgentOptions(
     ItemsOptions,
+    DocumentOptions,
     command="generate haluagent",
     does="generate.generate_haluagent",
     helps={
         "input": "rows with 'text' (or the authors' with 'knowledge'), a folder of .txt and .md, or haluagent-docs"
     },
 ):
-    """Make a benchmark of hallucination from documents (HaluAgent): a question with its correct answer from each
-    passage, three hallucinated answers and their types, verified by three judges and by code, then aggregated into
-    generative, single-choice and true-or-false items.
+    """Make a benchmark of hallucination from documents (HaluAgent): a question of each of the six types with its
+    correct answer, three hallucinated answers and their types, verified by three judges and by code, then aggregated
+    into generative, single-choice and true-or-false items.
 
     examples:
       jurist generate haluagent --input haluagent-docs --output bench/
       jurist generate haluagent --input haluagent-docs --output bench/ --generator haluagent@1 --limit 20
+      jurist generate haluagent --input haluagent-docs --output bench/ --types entity,relation --per-document 1
       jurist generate haluagent --input docs/ --output bench/ --model {MODEL} --judge-model {LARGER_MODEL}
 
     FOLDER gets benchmark.jsonl (all formats; jurist assess takes it), verified.jsonl, rejects with their reasons, and
-    CARD.json with acceptance rates.
+    CARD.json with the share of items that pass each check, and the yield by type.
     """
 
     output: str = option("FOLDER", "the folder to write")
@@ -224,5 +227,5 @@ class HaluAgentOptions(
         "latest compiled haluagent, else haluagent:basic)",
         "",
     )
-    limit: int | None = option("N", "the first N passages only", type=positive_integer)
+    limit: int | None = option("N", "the first N documents only", type=positive_integer)
     max_rejected: float = allowed(1.0, "share of rejected and failed items above which the exit code is 3")

@@ -160,6 +160,30 @@ class SplitOptions(Options, group=True):
     )
 
 
+class DocumentOptions(Options, group=True):
+    """The questions that haluagent asks of a document."""
+
+    per_document: int | None = option(
+        "N",
+        "of haluagent: N questions a document, their types by lot (default: one of each type; of compile: 2)",
+        type=positive_integer,
+        rare=True,
+    )
+    types: str | None = option(
+        "A,B",
+        "of haluagent: questions of these types only: fabrication, attribute, entity, relation, spatiotemporal, "
+        "reference",
+        rare=True,
+    )
+    characters: int | None = option(
+        "N",
+        "of haluagent: the most characters of a document (default: 3000); a longer one is cut at sentence ends, and "
+        "each part has its questions",
+        type=positive_integer,
+        rare=True,
+    )
+
+
 class TimeLimit(Options, group=True):
     """How long a request may take."""
 

@@ -39,6 +39,7 @@ from ..keeping.records import LabelProofRecord
 from ..keeping.spend_card import SpendCard
 from ..optimizers.base import Sink
 from ..optimizers.registry import DEFAULT
+from ..programs.haluagent.writing import with_questions
 from ..programs.judge import Judge
 from ..report.differing import change_words
 from ..report.document import Tone
@@ -167,6 +168,12 @@ class _Compiling(Terminal):
                     hint=suggest_name(options.metric, fitting),
                 )
             basic = basic.with_metric(options.metric)
+        basic = with_questions(
+            basic,
+            per_document=options.per_document,
+            types=options.types,
+            characters=options.characters,
+        )
         return basic.with_options(options.judge_options), reference
 
     def gold(self, gold: GoldLike, judge: Judge) -> Gold:

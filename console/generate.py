@@ -12,6 +12,7 @@ from ..arguments.generate import (
     HaluAgentOptions,
     ItemsOptions,
 )
+from ..cases import Case
 from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import JudgeError, UnknownJudgeError, UsageError, suggest_name
@@ -20,6 +21,7 @@ from ..gold.goldset import Gold
 from ..gold.new_rows import read_rows
 from ..gold.rejects import Rejects
 from ..gold.sources import OnBad, read
+from ..gold.splits import draw_cases
 from ..gold.writing import check_files, write_jsonl
 from ..jobs.assessing import Assessment, assess
 from ..jobs.generation import Generation, generate, rejects_path
@@ -39,7 +41,8 @@ from ..programs.faithqa.judges import FACT_CHECK, SATISFACTION
 from ..programs.faithqa.writing import TASKS
 from ..programs.generator import generator_of
 from ..programs.haluagent.judges import QA_CONFLICT
-from ..programs.haluagent.writing import HALUAGENT
+from ..programs.haluagent.writing import HALUAGENT, with_questions
+from ..programs.judge import Judge
 from ..report.scores import OFFLINE, joint_spend_line
 from .inputs import labelling, labelling_model, target_of, verifier_model
 from .printing import Part, Result, print_notes, write_json
@@ -156,7 +159,7 @@ def generate_haluagent(options: HaluAgentOptions) -> Result:
     """Make a benchmark; exit code 3 if too much was rejected or a document failed."""
     loaded = _writer(replace(options, generator=options.generator or HALUAGENT.name))
     folder = Path(options.output)
-    cases = Gold.load(options.input, loaded.judge).cases[: options.limit]
+    cases = _questions_of_documents(options, loaded.judge)
     job = Generation(loaded=loaded, cases=cases, budget=Budget.of(options))
     topics = {}
     for document in read_documents(options.input, "knowledge"):
@@ -174,6 +177,23 @@ def generate_haluagent(options: HaluAgentOptions) -> Result:
     notes = list(result.notes)
     notes.append(f"{folder} holds no item: nothing that was written passed")
     return replace(result, code=3, notes=notes)
+
+
+def _questions_of_documents(options: HaluAgentOptions, generator: Judge) -> tuple[Case, ...]:
+    """Return the questions that are to be asked of the first documents, those of a document one after the other."""
+    asking = with_questions(
+        generator,
+        per_document=options.per_document,
+        types=options.types,
+        characters=options.characters,
+    )
+    cases = Gold.load(options.input, asking).cases
+    groups = tuple(dict.fromkeys(case.group for case in cases))[: options.limit]
+    cases = tuple(case for case in cases if case.group in groups)
+    if options.per_document is None:
+        return cases
+    drawn_ids = {case.id for case in draw_cases(cases, "type", options.per_document, options.seed)}
+    return tuple(case for case in cases if case.id in drawn_ids)
 
 
 def assess_models(options: AssessOptions) -> Result:

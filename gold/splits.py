@@ -5,6 +5,7 @@ Groups are walked in the order of a hash of seed and name, so that the order of 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -285,6 +286,8 @@ def split_gold(
     left_out = 0
     if holdout is not None:
         holdout_cases = _labelled_without_reasons(holdout.cases)
+        if judge.most_cases is not None:
+            holdout_cases = tuple(draw_cases(holdout_cases, *judge.most_cases, seed))
         case_count = len(cases)
         cases, near = _without_holdout(judge, cases, holdout_cases)
         left_out = case_count - len(cases)
@@ -390,11 +393,15 @@ def _cases_of_part(
     judge: Judge, groups: Sequence[Group], part: Part, seed: int, cases: Sequence[Case]
 ) -> tuple[Case, ...]:
     """Return the cases of a part in the order of the gold set; train alone shows why people labelled as they did."""
-    case_of_id: dict[str, Case] = {}
+    limited_cases: list[Case] = []
     for group in _limit_groups(judge, groups, part, seed):
-        for case in group.cases:
-            reason = case.reason if part == "train" else ""
-            case_of_id[case.id] = replace(case, reason=reason)
+        limited_cases.extend(group.cases)
+    if judge.most_cases is not None:
+        limited_cases = draw_cases(limited_cases, *judge.most_cases, seed)
+    case_of_id: dict[str, Case] = {}
+    for case in limited_cases:
+        reason = case.reason if part == "train" else ""
+        case_of_id[case.id] = replace(case, reason=reason)
     part_cases = []
     for case in cases:
         if case.id in case_of_id:
@@ -437,6 +444,28 @@ def _limit_groups(judge: Judge, groups: Sequence[Group], part: Part, seed: int) 
         return groups
     ordered = sorted(groups, key=lambda group: text_hash(f"{seed}/{group.name}"))
     return ordered[: judge.most_groups[PARTS.index(part)]]
+
+
+def draw_cases(cases: Iterable[Case], field: str, most: int, seed: int) -> list[Case]:
+    """Return at most ``most`` cases of each group, by lot, so that each value of an input is drawn about as often.
+
+    Groups draw one after the other. Each draws the values that were drawn least often so far.
+    """
+    cases_of_group: dict[str, list[Case]] = {}
+    for case in cases:
+        cases_of_group.setdefault(case.group, []).append(case)
+    draws_of_value = Counter[object]()
+    drawn_cases: list[Case] = []
+    for group_cases in cases_of_group.values():
+        for _ in range(min(most, len(group_cases))):
+            case = min(
+                group_cases,
+                key=lambda case: (draws_of_value[case.inputs[field]], text_hash(f"{seed}/{case.id}")),
+            )
+            group_cases.remove(case)
+            draws_of_value[case.inputs[field]] += 1
+            drawn_cases.append(case)
+    return drawn_cases
 
 
 def shared_hint(gold: GoldData) -> str:

@@ -33,7 +33,7 @@ class Generation:
     """A generation: the documents, the generator and its models."""
 
     loaded: LoadedJudge  # the generator with its models; its samples are the attempts at one document
-    cases: tuple[Case, ...]  # the documents, in the order in which their items are written
+    cases: tuple[Case, ...]  # what is written from, in the order in which items are written
     budget: Budget = field(default_factory=Budget)  # hard limits of the whole job
     # what else makes it the same job when it is started again, as JSON values
     settings: Mapping[str, object] = field(default_factory=dict)
@@ -68,8 +68,23 @@ class Generation:
 
     @property
     def rows(self) -> int:
-        """The number of documents."""
+        """The number of cases."""
         return len(self.cases)
+
+    @property
+    def documents(self) -> int:
+        """The number of documents: fewer than the cases where a document is made into several."""
+        if self.generator.expand is None:
+            return len(self.cases)
+        return len({case.group for case in self.cases})
+
+    @property
+    def size_words(self) -> str:
+        """How much is written, for people: ``24 documents``, or ``144 questions of 24 documents``."""
+        cases = plural(len(self.cases), *self.generator.case_nouns)
+        if self.generator.expand is None:
+            return cases
+        return f"{cases} of {plural(self.documents, 'document')}"
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -92,7 +107,7 @@ class Generation:
                     who=f"of the {role} ({model.name})",
                 )
                 asks.append(ask)
-        return Estimate(what=plural(len(self.cases), "document"), asks=tuple(asks), budget=self.budget)
+        return Estimate(what=self.size_words, asks=tuple(asks), budget=self.budget)
 
     def _calls_of(self, role: Purpose) -> Span:
         """Return the calls of the model that writes, or of the one that verifies, over all documents."""
@@ -126,7 +141,8 @@ class Generated:
     """The counts of a generation that has ended."""
 
     documents: int = 0  # how many there were
-    # documents by how asking ended: ``verdict`` (written and checked), ``abstained``, ``failed``
+    cases: int = 0  # how many there were: as many as documents, or more (questions of a document)
+    # cases by how asking ended: ``verdict`` (written and checked), ``abstained``, ``failed``
     statuses: Mapping[str, int] = field(default_factory=dict)
     # items, how many passed, how many are uncertain, and the rate of each check
     totals: Mapping[str, Any] = field(default_factory=dict)
@@ -142,17 +158,17 @@ class Generated:
 
     @property
     def rejected(self) -> int:
-        """Items that did not pass, and documents of which no usable item was written."""
+        """Items that did not pass, and cases of which no usable item was written."""
         return int(self.totals.get("items", 0)) - self.kept + self.statuses.get("abstained", 0)
 
     @property
     def failed(self) -> int:
-        """Documents on which the machinery failed."""
+        """Cases on which the machinery failed."""
         return self.statuses.get("failed", 0)
 
     @property
     def unusable(self) -> float:
-        """The share of items and documents that were rejected or failed, 0 to 1."""
+        """The share of items and cases that were rejected or failed, 0 to 1."""
         total = self.kept + self.rejected + self.failed
         if not total:
             return 0.0
@@ -160,7 +176,7 @@ class Generated:
 
     def to_json(self) -> dict[str, Any]:
         """Return the counts as plain JSON types."""
-        counts = plain_parts(self, "documents", "kept", "rejected", "failed")
+        counts = plain_parts(self, "documents", "cases", "kept", "rejected", "failed")
         if self.totals:
             counts["uncertain"] = self.totals["uncertain_items"]
             counts["check_rates"] = self.totals["check_rates"]
@@ -233,9 +249,13 @@ def _write_rows_of_documents(
     words = list(scale.total_words(sums))
     silent = statuses["abstained"]
     if silent:
-        words.append(f"{silent} of {len(job.cases)} texts gave no item")
+        words.append(f"{silent} of {plural(len(job.cases), *job.generator.case_nouns)} gave no item")
     return Generated(
-        documents=len(job.cases), statuses=dict(statuses), totals=scale.totals(sums), words=tuple(words)
+        documents=job.documents,
+        cases=len(job.cases),
+        statuses=dict(statuses),
+        totals=scale.totals(sums),
+        words=tuple(words),
     )
 
 

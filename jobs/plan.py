@@ -146,6 +146,7 @@ class Plan:
             "holdout": self.holdout and self.holdout.sha256,
             **self.judge.option_values,
             "most_groups": list(self.judge.most_groups or ()),
+            **({} if self.judge.most_cases is None else {"most_cases": list(self.judge.most_cases)}),
             "frozen": self.judge.frozen,
             "verifier": verifier,
             **({} if self.words else {"words": False}),

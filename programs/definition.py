@@ -39,7 +39,7 @@ _PROGRAMS: Mapping[str, Callable[..., dspy.Module]] = {
     "Predict": dspy.Predict,
     "ChainOfThought": dspy.ChainOfThought,
 }
-_TUPLE_SETTINGS = ("shares", "most_groups", "common", "ambiguities")
+_TUPLE_SETTINGS = ("shares", "most_groups", "most_cases", "common", "ambiguities")
 _SETTINGS = (
     "name",
     "metric",

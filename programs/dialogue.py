@@ -280,6 +280,7 @@ def _row_of_dialogue(case: Case, item: CheckedItem, number: int) -> dict[str, ob
 
 DIALOGUE = Generator(
     name="dialogue",
+    case_nouns=("dialogue", "dialogues"),
     signature=Dialogue,
     program=WriteDialogue,
     checks=CHECKS,

@@ -43,11 +43,13 @@ class Generator(Judge):
             ``language`` may be inputs too.
         case_calls: the fewest and the most calls of its tuned predictors that one run on a case takes, where that
             differs by case; default: each predictor once.
+        case_nouns: what people call a case of it, and several, such as ``("question", "questions")``.
         to_row: the row of an item in the output; default: the item's fields with ``id``, ``group`` and ``checks``.
     """
 
     checks: tuple[str, ...] = ()
     items: int = 1
+    case_nouns: tuple[str, str] = ("document", "documents")
     case_calls: Callable[[Case], tuple[int, int]] | None = field(default=None, repr=False)
     to_row: ToRow | None = field(default=None, repr=False)
 

@@ -120,6 +120,8 @@ class Judge:
         shares: of the cases in train, dev and test, where a compilation names no others; default: by how many there are
             (see :func:`~jurist.gold.splits.default_shares`).
         most_groups: how many groups of train and of dev a compilation uses at most; default: all.
+        most_cases: an input and a number: how many cases of a group a compilation uses at most, drawn so that the
+            values of this input are about equally frequent; default: all.
         common: input fields that say the same in many rows by design (a policy, a rubric): they make no rows belong
             together. ``()``: none does; default: they are found by counting (:mod:`jurist.gold.shared`).
         columns: column of your files -> field of the judge, where the names differ. A column may be a path into a row
@@ -155,6 +157,7 @@ class Judge:
     demonstrations: "Callable[[Case], Mapping[str, Demo]] | None" = field(default=None, repr=False)
     shares: tuple[float, float, float] | None = None
     most_groups: tuple[int, int] | None = None
+    most_cases: tuple[str, int] | None = None
     common: tuple[str, ...] | None = None
     ambiguities: tuple[str, ...] = ("other",)
     temperature: float | None = None
@@ -540,7 +543,8 @@ class Judge:
             return self.rows
         fields: dict[str, Any] = {}
         for name, info in self.signature.input_fields.items():
-            fields[name] = (self._row_type(name, info.annotation), ...)
+            # An input with a default may be missing in a row.
+            fields[name] = (self._row_type(name, info.annotation), info.default)
         fields[self.answer.field] = (self.answer.row_type | None, None)
         fields["group"] = (Text, "")  # many conversations are numbered
         return pydantic.create_model(

@@ -18,24 +18,47 @@ Verdict = Literal["yes", "no", "uncertain"]
 """What a verifier says; only yes passes."""
 
 
-class WriteQuestion(dspy.Signature):
-    """Write a question about the document, and its correct answer.
+_TITLE = "what the document is about; may be empty"
 
-    The question is hard and is about what the document tells. The answer answers it, and is true and logical.
+
+class WriteQuestion(dspy.Signature):
+    """Write a question of the wanted type about the document, and its correct answer.
+
+    1. The question is put to somebody who does not have the document. It names its subject in full and stands
+    alone: no "the document", "the text" or "the author", and no "he", "she" or "it" without a name before it.
+    2. It has one correct answer. The document states this answer, and it can be checked there.
+    3. It is as hard as the document allows: prefer what a reader has to look for, or to put together.
+    4. It does not give its answer away.
+    5. The answer answers the question, agrees with the document, and needs nothing else to be understood.
+
+    What a question of each type asks for:
+    fabrication: how or why something came about, or what happened, so that events could be made up.
+    attribute: a property of one thing: what it consists of, what it does, what it is for, how it looks, how many.
+    entity: one named thing: a person, an organisation, a work, an event. The answer is its name.
+    relation: how two or more named things stand to each other: which is older, larger, earlier, part of which.
+    The question names all of them.
+    spatiotemporal: when or where something happened. The answer is a time or a place.
+    reference: a source: which book, article, report or speech says something, or whose words something is.
     """
 
     knowledge: str = dspy.InputField(desc="the document: the only source of facts")
-    title: str = dspy.InputField(desc="what the document is about; may be empty")
+    title: str = dspy.InputField(desc=_TITLE)
+    type: HallucinationType = dspy.InputField(desc="the type of the question")
     question: str = dspy.OutputField(desc="one question, in the language of the document")
     correct_answer: str = dspy.OutputField(desc="the answer to it, in the language of the document")
-    passage: str = dspy.OutputField(desc="the sentences of the document that the answer rests on, copied")
+    passage: str = dspy.OutputField(
+        desc="the sentences of the document that the answer rests on, copied word for word"
+    )
 
 
 class WriteHallucinations(dspy.Signature):
     """Write three hallucinated answers to the question.
 
-    Each is a reply to the question and disagrees with the passage and with the correct answer. Write the replies
-    only, without explanations.
+    1. Each replies to the question, and gives the kind of thing that the question asks for.
+    2. Each disagrees with the passage and with the correct answer.
+    3. Each sounds reasonable to somebody who does not know the subject.
+    4. No two say the same.
+    5. Write the replies only, without explanations.
     """
 
     question: str = dspy.InputField(desc="the question")
@@ -47,11 +70,21 @@ class WriteHallucinations(dspy.Signature):
 
 
 class LabelHallucinations(dspy.Signature):
-    """Say of which type each hallucinated answer is.
+    """Name the type of each hallucinated answer.
 
-    fabrication: it is made up. attribute: it is wrong about a feature. entity: it gives another entity.
-    relation: it is wrong about how things are related. spatiotemporal: it has a wrong time or place.
-    reference: it supports itself with a false source.
+    Read the question first. Then take the first type of this list whose conditions all hold:
+    1. reference: the hallucinated answer names a source (a book, an article, a quotation, a site, a link), and this
+    source does not exist or says something else.
+    2. relation: the question asks how two or more named things stand to each other (older, larger, earlier, part of),
+    and the hallucinated answer states this relation wrongly.
+    3. spatiotemporal: the question asks when or where, the correct and the hallucinated answer are both a time or
+    both a place, and nothing else is wrong.
+    4. entity: the question asks for one named thing (a person, an organisation, a work, an event), and the
+    hallucinated answer names another thing of that kind.
+    5. attribute: the question asks for a property of something (what it consists of, what it does, what it is for,
+    how it looks, how many), and the hallucinated answer gives the real thing a property that it does not have.
+    6. fabrication: none of these. The core of the hallucinated answer (an event, a cause, a creature, a thing) is
+    made up.
     """
 
     question: str = dspy.InputField(desc="the question")
@@ -70,6 +103,7 @@ class AnswerCheck(dspy.Signature):
     """
 
     knowledge: str = dspy.InputField(desc="the document, to be taken as true")
+    title: str = dspy.InputField(desc=_TITLE, default="")
     question: str = dspy.InputField(desc="the question")
     answer: str = dspy.InputField(desc="the answer to check")
     reason: str = dspy.OutputField(desc="why, in one sentence")
@@ -86,6 +120,7 @@ class HallucinationCheck(dspy.Signature):
     """
 
     knowledge: str = dspy.InputField(desc="the document, to be taken as true")
+    title: str = dspy.InputField(desc=_TITLE, default="")
     question: str = dspy.InputField(desc="the question")
     correct_answer: str = dspy.InputField(desc="its correct answer")
     hallucinated_answer: str = dspy.InputField(desc="the hallucinated answer to check")
@@ -100,6 +135,7 @@ class LabelCheck(dspy.Signature):
     No, if one is not met. Uncertain, if you cannot tell.
     """
 
+    title: str = dspy.InputField(desc="what question and answers are about; may be empty", default="")
     question: str = dspy.InputField(desc="the question")
     correct_answer: str = dspy.InputField(desc="its correct answer")
     hallucinated_answer: str = dspy.InputField(desc="the hallucinated answer")

@@ -1,6 +1,6 @@
-"""Passages of a text: whole sentences, as many as a number of words allows."""
+"""Passages of a text: whole sentences, as many as a limit of words or characters allows."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from .sentences import split
@@ -10,16 +10,22 @@ WORDS: Final = 120
 """Words of a passage, unless another limit is asked for."""
 
 
-def passages(text: str, words: int = WORDS) -> Iterator[str]:
-    """Yield a text in passages of whole sentences, of at most ``words`` words each; a longer sentence is one alone."""
-    start = end = length = 0
+def passages(text: str, most: int = WORDS, size_of: Callable[[str], int] = count_words) -> Iterator[str]:
+    """Yield a text in passages of whole sentences; a sentence that is longer than a passage may be stands alone.
+
+    Args:
+        text: the text.
+        most: the largest size of a passage.
+        size_of: returns the size of a sentence: its words by default, its characters with ``len``.
+    """
+    start = end = 0
+    has_words = False
     for sentence in split(text):
-        size = count_words(sentence.text)
-        if length and length + size > words:
+        if has_words and size_of(text[start : sentence.end]) > most:
             yield text[start:end]
             start = sentence.start
-            length = 0
-        length += size
+            has_words = False
+        has_words = has_words or bool(count_words(sentence.text))
         end = sentence.end
-    if length:
+    if has_words:
         yield text[start:end]

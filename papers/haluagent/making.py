@@ -23,6 +23,7 @@ from ...gold.writing import json_text, write_whole
 from ...jobs.generation import Generation, rejects_path
 from ...programs.haluagent.writing import alike
 from ...report.table import Table, table
+from ...signatures.haluagent import TYPES
 from ...text.numerals import with_digits
 from ...text.terms import numbers
 from .items import FORMATS, LETTERS, Choice, Generative, Item, Question, TrueFalse, item_line
@@ -197,7 +198,8 @@ def write_benchmark(
         "documents": len(topics),
         "seed": seed,
         "made": job.row_stamp(),
-        "passages": len(job.cases),
+        "questions_asked": len(job.cases),
+        "yield_by_type": yield_by_type(job, verified_rows + rejected_rows),
         "acceptance": plain(_acceptance(verified_rows + rejected_rows, job.generator.checked.checks)),
         "statistics": item_statistics(questions),
     }
@@ -236,9 +238,7 @@ def _acceptance(rows: Sequence[Mapping[str, Any]], checks: Sequence[str]) -> Map
     """Return check -> the share of written items that pass it, with its interval over documents; all checks first."""
     cells: list[tuple[str, str, str, float, float]] = []  # (document, row of the table, check, passed, of)
     for row in rows:
-        failed_checks = set()
-        for reason in row.get("reasons", ()):
-            failed_checks.add(reason.split(":")[0])
+        failed_checks = _failed_checks(row)
         cells.append((row["group"], "", _OVERALL, float(not failed_checks), 1.0))
         for check in checks:
             cells.append((row["group"], "", check, float(check not in failed_checks), 1.0))
@@ -246,6 +246,36 @@ def _acceptance(rows: Sequence[Mapping[str, Any]], checks: Sequence[str]) -> Map
     if not shares:
         return dict.fromkeys((_OVERALL, *checks), Share.over(()))
     return shares
+
+
+def yield_by_type(job: Generation, rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
+    """Return type asked for -> questions, items written, items that pass each check, and items kept.
+
+    ``as_asked`` counts the items kept whose hallucinated answer is of the type that the question was to induce.
+    """
+    checks = job.generator.checked.checks
+    counts: dict[str, dict[str, int]] = {}
+    for kind in TYPES:
+        counts[kind] = dict.fromkeys(("questions", "items", *checks, "kept", "as_asked"), 0)
+    for case in job.cases:
+        counts[str(case.inputs["type"])]["questions"] += 1
+    for row in rows:
+        counts_of_type = counts[row["asked_type"]]
+        failed_checks = _failed_checks(row)
+        counts_of_type["items"] += 1
+        for check in checks:
+            if check not in failed_checks:
+                counts_of_type[check] += 1
+        if not failed_checks:
+            counts_of_type["kept"] += 1
+            if row["type"] == row["asked_type"]:
+                counts_of_type["as_asked"] += 1
+    return {kind: counts_of_type for kind, counts_of_type in counts.items() if counts_of_type["questions"]}
+
+
+def _failed_checks(row: Mapping[str, Any]) -> set[str]:
+    """Return the names of the checks that the item of a row did not pass."""
+    return {reason.split(":")[0] for reason in row.get("reasons", ())}
 
 
 def _read_item_rows(path: Path) -> list[dict[str, Any]]:
@@ -268,7 +298,18 @@ def card_tables(card: Mapping[str, Any]) -> list[Table]:
     shares = [str(Share(**share)) for share in acceptance.values()]
     formats = {_OVERALL: counts["items"], **counts["formats"]}
     title = f"items by format (as C-FAITH Table 4); {counts['dropped']} questions are not there in a format or at all"
+    yields = card["yield_by_type"]
+    yield_rows: list[list[object]] = []
+    columns: list[str] = []
+    for kind, counts_of_type in yields.items():
+        columns = ["type asked for", *(name.replace("_", " ") for name in counts_of_type)]
+        yield_rows.append([kind, *counts_of_type.values()])
     return [
         table("share of written items that pass [95 % interval]", tuple(acceptance), [shares]),
+        table(
+            "yield by type: questions, items written, items that pass each check",
+            columns,
+            yield_rows,
+        ),
         table(title, list(formats), [list(formats.values())]),
     ]

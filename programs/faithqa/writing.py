@@ -232,6 +232,7 @@ def _row_of_query(case: Case, item: CheckedItem, number: int) -> dict[str, objec
 
 FAITHQA_QUERIES: Final = Generator(
     name="faithqa",
+    case_nouns=("query", "queries"),
     signature=BenchmarkQuery,
     program=WriteQuery,
     checks=_CHECKS,

@@ -41,6 +41,7 @@ class LabelCheckRow(pydantic.BaseModel):
 
     model_config = pydantic.ConfigDict(extra="ignore")
 
+    title: Text = ""
     question: Text = pydantic.Field(min_length=1)
     correct_answer: Text = pydantic.Field(min_length=1)
     hallucinated_answer: Text = pydantic.Field(min_length=1)
@@ -52,7 +53,7 @@ class LabelCheckRow(pydantic.BaseModel):
 
 def _label_case(row: LabelCheckRow) -> Case:
     inputs: dict[str, Any] = row.model_dump(
-        include={"question", "correct_answer", "hallucinated_answer", "type"}
+        include={"title", "question", "correct_answer", "hallucinated_answer", "type"}
     )
     inputs["definition"] = definition(row.type, language_of(row.question))
     return Case(

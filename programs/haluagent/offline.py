@@ -141,7 +141,8 @@ def write_item(values: Inputs, sampler: Sampler) -> Written:
     """Write a question with its answer and the sentence that they come from."""
     document = max(values.values(), key=len, default="")
     title = values.get("title", "").strip()
-    document_gaps = gaps(document)
+    wanted_type = values.get("type")
+    document_gaps = [gap for gap in gaps(document) if wanted_type in (None, _TYPES[gap.kind])]
     if not document_gaps:
         return {}
     gap = document_gaps[0]

@@ -1,8 +1,9 @@
-"""The generator ``haluagent``: a question about a passage of a document, three hallucinated answers, their types.
+"""The generator ``haluagent``: a question of a type about a document, three hallucinated answers, their types.
 
-Three predictors write and are optimized; the verifiers are frozen; code checks the form (section 3.1). An item is one
-hallucinated answer with its question, so that some answers to a question may pass and others not. The program has a
-predictor for each time that a verifier is asked, so that calls are counted exactly.
+A document gets a question of each of the six types. Three predictors write and are optimized; the verifiers are
+frozen; code checks the form (section 3.1). An item is one hallucinated answer with its question, so that some answers
+to a question may pass and others not. The program has a predictor for each time that a verifier is asked, so that calls
+are counted exactly.
 
 Code checks (section 3.1): the supporting passage must stand in the document, the question must not give its answer
 away, all texts are in the document's language, and no two answers say the same in nearly the same words.
@@ -10,24 +11,26 @@ away, all texts are in the document's language, and no two answers say the same 
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 import dspy
 
 from ...cases import Case
+from ...errors import UsageError, suggest_name
 from ...evaluation.checked_items import CheckedItem
 from ...signatures.haluagent import (
     TYPES,
     AnswerCheck,
     HallucinationCheck,
+    HallucinationType,
     LabelCheck,
     LabelHallucinations,
     WriteHallucinations,
     WriteQuestion,
 )
 from ...text.numerals import comparable, with_digits
-from ...text.passages import WORDS, passages
+from ...text.passages import passages
 from ...text.ranking import near
 from ...text.sentences import split
 from ...text.tables import read_table
@@ -35,7 +38,7 @@ from ...text.terms import numbers, terms
 from ...text.wording import chinese_share, count_words, is_chinese, language_of
 from ..frozen import Frozen, verifier
 from ..generator import Generator
-from ..judge import Row
+from ..judge import Judge, Row
 from ..stepwise import Making, PartOfSteps, Steps, Stepwise
 from .judges import DEFINITIONS, definition
 
@@ -124,14 +127,29 @@ CHECKS: Final = ("answer", "hallucination", "label", "form")
 """The checks of an item: the three verifiers (Corr., Halu. and Label of Table 3), and code, which checks the form."""
 ANSWERS: Final = 3
 """Hallucinated answers to a question."""
+CHARACTERS: Final = 3000
+"""Characters of a document, unless another limit is asked for."""
 
 
 Language = Literal["en", "zh"]
 """The language of the instructions; items are in the language of the document."""
 
 
+def examples_of(name: str, signature: type[dspy.Signature], language: Language) -> list[dspy.Example]:
+    """Return the worked examples of a step, each with the fields of its signature."""
+    tables = read_table(__package__, "examples")[language]
+    examples: list[dspy.Example] = []
+    for entry in tables[name]:
+        values = {**tables["document"], **entry}
+        if "definition" in signature.input_fields:
+            values["definition"] = definition(entry["type"], language)
+        fields = {field: values[field] for field in signature.fields}
+        examples.append(dspy.Example(**fields).with_inputs(*signature.input_fields))
+    return examples
+
+
 class HaluAgent(Stepwise):
-    """Writes and verifies the items of one passage; the prompt of every step begins with an example (section 3.1)."""
+    """Writes and verifies the items of one question; the prompt of every step begins with examples (section 3.1)."""
 
     # named in the message that the generator itself cannot be exported
     instead = "its verifiers answer-check, hallucination-check and label-check"
@@ -139,28 +157,25 @@ class HaluAgent(Stepwise):
     def __init__(self, language: Language = "en") -> None:
         super().__init__()
 
-        def with_example(name: str, signature: type[dspy.Signature]) -> dspy.Predict:
-            """Return the predictor of a step, with its example as a demonstration."""
+        def with_examples(name: str, signature: type[dspy.Signature]) -> dspy.Predict:
+            """Return the predictor of a step, with the examples of a table as demonstrations."""
             if language == "zh":  # the fields are those of the English signature
                 signature = signature.with_instructions(DEFINITIONS["instructions"][signature.__name__])
             predictor = dspy.Predict(signature)
-            example = read_table(__package__, "examples")[language][name]
-            if "type" in example:
-                example = {**example, "definition": definition(example["type"], language)}
-            predictor.demos = [dspy.Example(**example).with_inputs(*signature.input_fields)]
+            predictor.demos = examples_of(name, signature, language)
             return predictor
 
-        self.question = with_example("question", WriteQuestion)
-        self.hallucinations = with_example("hallucinations", WriteHallucinations)
-        self.label = with_example("label", LabelHallucinations)
-        self.answer_check = verifier(with_example("answer_check", AnswerCheck))
+        self.question = with_examples("writing", WriteQuestion)
+        self.hallucinations = with_examples("writing", WriteHallucinations)
+        self.label = with_examples("writing", LabelHallucinations)
+        self.answer_check = verifier(with_examples("answer_check", AnswerCheck))
         self.hallucination_checks: list[Frozen] = []
         self.label_checks: list[Frozen] = []
         for _ in range(ANSWERS):
             self.hallucination_checks.append(
-                verifier(with_example("hallucination_check", HallucinationCheck))
+                verifier(with_examples("hallucination_check", HallucinationCheck))
             )
-            self.label_checks.append(verifier(with_example("label_check", LabelCheck)))
+            self.label_checks.append(verifier(with_examples("label_check", LabelCheck)))
 
     def steps(self, **inputs: Any) -> Steps:
         """Return an item with its checks for each hallucinated answer; none if no question was written."""
@@ -187,17 +202,19 @@ class HaluAgent(Stepwise):
             "question": question_fields["question"],
             "answer": question_fields["correct_answer"],
         }
-        answer_reply = yield self.answer_check, correct_pair
+        title = str(inputs["title"])
+        answer_reply = yield self.answer_check, {"title": title, **correct_pair}
         answer_check = _verifier_check(answer_reply, "correct")
         items: list[dict[str, str]] = []
         checks: list[dict[str, dict[str, object]]] = []
         for place, (answer, kind) in enumerate(zip(answers, kinds, strict=True)):
             item = {**question, "hallucinated_answer": answer}
-            verified = yield from self._verify(place, item, kind, knowledge)
+            verified = yield from self._verify(place, {"title": title, **item}, kind, knowledge)
             problems = find_problems(
                 **correct_pair, passage=question_fields["passage"], hallucinated=answers, place=place
             )
-            items.append({**question_fields, "hallucinated_answer": answer, "type": kind})
+            written = {**question_fields, "hallucinated_answer": answer, "type": kind}
+            items.append({**written, "asked_type": str(inputs["type"])})
             checks.append({"answer": answer_check, **verified, "form": _form_check(list(problems))})
         return dspy.Prediction(written=items, checks=checks)
 
@@ -226,8 +243,85 @@ def _form_check(problems: Sequence[str]) -> dict[str, object]:
     return {"verdict": "no" if problems else "yes", "reason": "; ".join(problems)}
 
 
-def _make_generator(*, language: Language = "en", name: str = "haluagent") -> Generator:
-    """Return the generator with instructions in a language, under a name of its own."""
+@dataclass(frozen=True, kw_only=True)
+class QuestionsOfDocument:
+    """Makes the rows of a document: one for each question that is to be asked of it."""
+
+    types: tuple[HallucinationType, ...] = TYPES  # the types of the questions, one of each
+    characters: int = (
+        CHARACTERS  # of a document; a longer one is cut at sentence ends, and each part has questions
+    )
+
+    def __call__(self, row: Row) -> Sequence[Row]:
+        """Return the rows of a document; documents of the paper's authors have their title in ``ent``."""
+        if row.get("type") in TYPES:  # a row of ours: one question
+            return (row,)
+        document = {**row, "title": row.get("title") or row.get("ent") or ""}
+        document["topic"] = row.get("topic") or row.get("label") or ""
+        rows: list[Row] = []
+        for part in passages(str(row["knowledge"]), self.characters, len):
+            for kind in self.types:
+                rows.append({**document, "knowledge": part, "type": kind})
+        return rows
+
+
+def with_questions(
+    judge: Judge, *, per_document: int | None, types: str | None, characters: int | None
+) -> Judge:
+    """Return the generator with other questions of a document; what is ``None`` stays as it is.
+
+    Args:
+        judge: the generator.
+        per_document: the most questions of a document that a compilation uses, at least 1.
+        types: the types of the questions, with commas between them.
+        characters: the most characters of a document, at least 1.
+
+    Raises:
+        UsageError: a type is unknown, or the judge is no ``haluagent``.
+    """
+    if per_document is None and types is None and characters is None:
+        return judge
+    questions = judge.expand
+    if not isinstance(questions, QuestionsOfDocument):
+        hint = "leave out --per-document, --types and --characters, or name haluagent"
+        raise UsageError(f"{judge.name} asks no questions of documents", hint=hint)
+    if types is not None:
+        questions = replace(questions, types=_read_types(types))
+    if characters is not None:
+        questions = replace(questions, characters=characters)
+    judge = replace(judge, expand=questions)
+    if per_document is not None:
+        judge = replace(judge, most_cases=("type", per_document))
+    return judge
+
+
+def _read_types(text: str) -> tuple[HallucinationType, ...]:
+    """Return the types that a text names, each once."""
+    types: list[HallucinationType] = []
+    for written in text.split(","):
+        name = written.strip()
+        known = [kind for kind in TYPES if kind == name]
+        if not known:
+            raise UsageError(f"{name!r} is no type of hallucination", hint=suggest_name(name, TYPES))
+        types += known
+    return tuple(dict.fromkeys(types))
+
+
+def haluagent(
+    *,
+    language: Language = "en",
+    name: str = "haluagent",
+    types: tuple[HallucinationType, ...] = TYPES,
+    characters: int = CHARACTERS,
+) -> Generator:
+    """Return the generator under a name of its own.
+
+    Args:
+        language: of the instructions and examples.
+        name: of the generator.
+        types: the types of the questions; a document gets one of each.
+        characters: the most characters of a document, at least 1; a longer one is cut at sentence ends.
+    """
     return Generator(
         name=name,
         description="HaluAgent: questions, hallucinated answers and their types from documents, verified",
@@ -236,21 +330,13 @@ def _make_generator(*, language: Language = "en", name: str = "haluagent") -> Ge
         checks=CHECKS,
         items=ANSWERS,
         document="knowledge",
-        expand=_cut_into_passages,
+        expand=QuestionsOfDocument(types=types, characters=characters),
         to_row=_row_of_item,
         most_groups=(60, 20),
+        most_cases=("type", 2),
+        case_nouns=("question", "questions"),
         bundled="haluagent-docs",
     )
-
-
-def _cut_into_passages(row: Row) -> list[Row]:
-    """Return a document's passages as rows; documents of the paper's authors have their title in ``ent``."""
-    document = {**row, "title": row.get("title") or row.get("ent") or ""}
-    document["topic"] = row.get("topic") or row.get("label") or ""
-    rows: list[Row] = []
-    for passage in passages(str(row["knowledge"]), WORDS):
-        rows.append({**document, "knowledge": passage})
-    return rows
 
 
 def _row_of_item(case: Case, item: CheckedItem, number: int) -> Mapping[str, object]:
@@ -269,9 +355,9 @@ def _row_of_item(case: Case, item: CheckedItem, number: int) -> Mapping[str, obj
     }
 
 
-HALUAGENT: Final = _make_generator()
+HALUAGENT: Final = haluagent()
 HALUAGENT_ZH: Final = replace(
-    _make_generator(language="zh", name="haluagent-zh"),
+    haluagent(language="zh", name="haluagent-zh"),
     variant="chinese",
     description="HaluAgent with Chinese instructions, for Chinese documents",
 )

@@ -87,6 +87,7 @@ ELSEWHERE = {
         "no_own_answer": "own_answer",
     },
     **{"labels": "RowMapping.labels", "columns": "RowMapping.columns", "trust": "load.trust"},
+    **{"per_document": "Judge.most_cases", "types": "Judge.expand", "characters": "Judge.expand"},
     **{"metric": "Judge.with_metric", "strictness": "load.strictness", "timeout": "Model.timeout"},
 }
 """Option -> what it is in Python, where that is no argument of the function, or one of another name."""

@@ -9,6 +9,7 @@ from small import cli, ok, read_jsonl, write_jsonl
 from jurist.gold.goldset import Gold
 from jurist.papers.haluagent.items import read_items
 from jurist.programs.haluagent.judges import VERIFIERS
+from jurist.signatures.haluagent import TYPES
 
 MAKE = ("generate", "haluagent", "--input", "docs.jsonl", "--output")
 
@@ -39,7 +40,7 @@ def documents(count=4, text=TEXT, mixed=0):
     [
         (("!!! ??? ... ---", "。。。！"), 1, "none of the 2 documents has words to write from"),
         (("Привет.", "x" * 5000), 3, "bench holds no item: nothing that was written passed"),
-        ((TEXT, "Привет."), 0, "1 of 2 texts gave no item"),
+        ((TEXT, "Привет."), 0, "11 of 12 questions gave no item"),
     ],
 )
 def test_documents_that_nothing_can_be_written_from_are_said(texts, code, words):
@@ -63,7 +64,18 @@ def test_what_is_made_adds_up_and_is_assessed():
     assert {item.topic for item in items} == {"music"}
     card = json.loads(Path("bench/CARD.json").read_text())
     assert card["acceptance"]["overall"]["count"] == data["kept"]
-    assert card["acceptance"]["overall"]["of"] == data["kept"] + data["rejected"]
+    silent = [row for row in rejected if "hallucinated_answer" not in row]
+    assert card["acceptance"]["overall"]["of"] == data["kept"] + data["rejected"] - len(silent)
+    assert (data["documents"], data["cases"]) == (6, 36)
+    yields = card["yield_by_type"]
+    assert {kind: counts["questions"] for kind, counts in yields.items()} == dict.fromkeys(TYPES, 6)
+    assert sum(counts["items"] for counts in yields.values()) == card["acceptance"]["overall"]["of"]
+    assert sum(counts["kept"] for counts in yields.values()) == data["kept"]
+    assert yields["spatiotemporal"]["kept"] == yields["spatiotemporal"]["as_asked"] == data["kept"]
+    assert yields["entity"]["items"] == 0  # the offline engine asks for years and numbers
+    failing = [row for row in rejected if any("hallucination:" in reason for reason in row["reasons"])]
+    passing = sum(counts["hallucination"] for counts in yields.values())
+    assert passing == card["acceptance"]["overall"]["of"] - len(failing)
     assert card["acceptance"]["form"]["value"] == pytest.approx(data["check_rates"]["form"])
     assert card["statistics"] == data["statistics"]
     for judge in VERIFIERS:  # what people label to see how far verification can be trusted (Table 2)

@@ -10,13 +10,21 @@ from small import cli, killed, ok, read_jsonl
 
 from .test_command import TEXT
 
-FIELDS = ("type", "hallucinated_answer", "answer", "hallucinated_answers", "correct_answer", "knowledge")
+FIELDS = (
+    "definition",
+    "type",
+    "hallucinated_answer",
+    "answer",
+    "hallucinated_answers",
+    "correct_answer",
+    "knowledge",
+)
 IN_FLIGHT = 4
 
 
 @pytest.fixture(autouse=True)
 def _folder(no_waiting: None):
-    rows = [{"id": f"d{n}", "topic": "music", "text": f"{TEXT} Nr {n}."} for n in range(5)]
+    rows = [{"id": f"d{n}", "topic": "music", "title": "Sax", "text": f"{TEXT} Nr {n}."} for n in range(5)]
     Path("docs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
@@ -24,7 +32,7 @@ def say(messages):
     """Write and verify as a good model would; of every question the third answer is of a type that does not fit."""
     text = messages[-1]["content"]
     given = {name: field_of(text, name) for name in FIELDS}
-    if given["type"]:
+    if given["definition"]:
         verdict = "no" if given["type"] == "relation" else "yes"
         return reply("chat", reason="the definition", fits=verdict)
     if given["hallucinated_answer"]:
@@ -37,7 +45,7 @@ def say(messages):
         return reply("chat", hallucinated_answers=["Ada Lovelace", "Clara Schumann", "Paul Klee"])
     number = given["knowledge"].rsplit("Nr ", 1)[1]
     passage = "The saxophone was invented by Adolphe Sax."
-    question = f"Who invented what text {number} is about?"
+    question = f"Who invented what text {number} of type {given['type']} is about?"
     return reply("chat", question=question, correct_answer="Adolphe Sax", passage=passage)
 
 
@@ -45,7 +53,7 @@ def argv(server, output, *more):
     named = ("--model", "openai/x", "--api-base", server.url, "--concurrency", IN_FLIGHT, "--yes")
     asked = ("generate", "haluagent", "--input", "docs.jsonl", "--output", output)
     # processes of their own would take the version that ships
-    return (*asked, "--generator", "haluagent:basic", *named, *more)
+    return (*asked, "--generator", "haluagent:basic", "--per-document", 1, *named, *more)
 
 
 def files(folder):
@@ -70,7 +78,7 @@ def test_a_killed_generation_goes_on_and_pays_nothing_twice(serve, tmp_path):
 def test_a_verifier_that_cannot_be_read_passes_nothing_and_is_counted(serve):
     def answers(messages):
         text = messages[-1]["content"]
-        return "Hm." if field_of(text, "type") else say(messages)
+        return "Hm." if field_of(text, "definition") else say(messages)
 
     server = serve(answers, faults=lambda index, body: "503" if index % 7 == 3 else None)
     done = cli(*argv(server, "bench", "--json"))

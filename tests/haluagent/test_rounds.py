@@ -1,6 +1,7 @@
 """``jurist compile haluagent``: the prompts that change, and how many documents it takes."""
 
 import json
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from small import ok
 
 from jurist.gold.goldset import Gold
 from jurist.programs.haluagent.writing import HALUAGENT
+from jurist.signatures.haluagent import TYPES
 
 RULES = {
     "question": "Copy the passage.",
@@ -48,9 +50,9 @@ def simulated(messages):
 
 
 STEPS = {
-    "label": "of which type",
+    "label": "Name the type of each",
     "hallucinations": "three hallucinated answers",
-    "question": "a question about the document",
+    "question": "a question of the wanted type",
 }
 
 
@@ -81,6 +83,11 @@ def test_at_most_sixty_documents_are_learned_from_and_twenty_selected_on():
     parts = [{case.group for case in part} for part in (split.train, split.dev, split.test)]
     assert [len(part) for part in parts[:2]] == [60, 20]
     assert not parts[0] & parts[1] | parts[2] & (parts[0] | parts[1])
+    assert (len(split.train), len(split.dev), len(split.test)) == (120, 40, 80)  # 120 items on dev
+    drawn = Counter(case.inputs["type"] for case in split.dev)
+    assert set(drawn) == set(TYPES)
+    assert max(drawn.values()) - min(drawn.values()) <= 1
+    assert max(Counter(case.group for case in split.train).values()) == 2
     whole = Gold.load("docs.jsonl", replace(judge, most_groups=None)).split(3, (0.6, 0.2, 0.2))
     assert whole.test == split.test
-    assert {case.id for case in split.train} < {case.id for case in whole.train}
+    assert parts[0] < {case.group for case in whole.train}
