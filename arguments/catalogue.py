@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from .groups import Common, Form, Printed, SplitOptions, asked_judge, column_pair, pair
+from .groups import Common, Form, Printed, Rule, SplitOptions, asked_judge, column_pair, pair, raters_option
 from .names import list_module_names
 from .options import choice, option, positional, repeated
 
@@ -36,6 +36,7 @@ class NewOptions(Form, command="new", does="catalogue.new_judge"):
     examples:
       jurist new may-answer --from prompt.md --gold labels.csv
       jurist new may-answer --from prompt.md --gold labels.csv --column Verdict=label --column Chat=group
+      jurist new may-answer --from prompt.md --gold labels.csv --raters 'label_*'
       jurist new may-answer --from prompt.md --labels yes,no --positive no
       jurist new helpful --from prompt.md --score 1-5
       jurist new better --from pair.md --prefer reply_a,reply_b
@@ -64,6 +65,13 @@ class NewOptions(Form, command="new", does="catalogue.new_judge"):
     )
     names: tuple[tuple[str, str], ...] = repeated(
         "--map THEIRS=OURS", "a label of --gold means this label; nothing after =: it says nothing", type=pair
+    )
+    raters: tuple[str, ...] = raters_option(
+        "columns of --gold that hold one rater's labels each, with commas between, or a pattern as 'label_*' "
+        "(default: found by their names)"
+    )
+    merge: Rule | None = choice(
+        "the rule that merges the labels of raters, kept in the file (default: majority, and of scores mean)"
     )
     unit: str = option("INPUT", "the input that is judged (default: the last one)", "")
     output: str | None = option("F.py", "the file to write (default: NAME.py)")

@@ -14,6 +14,7 @@ from .groups import (
     PaidOptions,
     PanelOptions,
     Printed,
+    RaterOptions,
     Resume,
     RowOptions,
     SamplingOptions,
@@ -51,6 +52,7 @@ class SearchOptions(
 
 
 class CompileOptions(
+    RaterOptions,
     RowOptions,
     ModelOptions,
     PanelOptions,

@@ -1,10 +1,10 @@
 """What ``gold`` with its actions and ``review`` take."""
 
-from typing import Literal
-
 from .groups import (
     Printed,
+    RaterOptions,
     RowOptions,
+    Rule,
     SeedOptions,
     SplitOptions,
     gold_option,
@@ -14,10 +14,8 @@ from .groups import (
 )
 from .options import choice, flag, option, positional
 
-_Rule = Literal["unanimous", "majority", "adjudicated", "reviewed", "median", "mean"]
 
-
-class JudgedGold(RowOptions, Printed, group=True):
+class JudgedGold(RaterOptions, RowOptions, Printed, group=True):
     """A judge, and gold of it: named by ``--gold`` as everywhere, or in its place."""
 
     judge: str = positional("JUDGE", "the judge whose labels these are")
@@ -48,14 +46,14 @@ class CheckOptions(
     """
 
 
-class ImportOptions(RowOptions, Printed, command="gold import", does="gold.import_command"):
+class ImportOptions(RaterOptions, RowOptions, Printed, command="gold import", does="gold.import_command"):
     """Read any known format, filled sheets included, and write canonical JSONL.
 
     examples:
       jurist gold import fect labels.csv --column answer=claim --rejects bad.jsonl --output gold.jsonl
       jurist gold import fect ann.csv bob.csv --merge unanimous --output gold.jsonl
       jurist gold import fect gold.jsonl review.csv --merge reviewed --output gold2.jsonl
-      jurist gold import score.py:judge raw.csv --column ann=rater:ann --column bob=rater:bob --merge median -o g.jsonl
+      jurist gold import score.py:judge raw.csv --raters ann,bob --merge median -o g.jsonl
     """
 
     judge: str = positional("JUDGE", "the judge whose labels these are")
@@ -63,7 +61,7 @@ class ImportOptions(RowOptions, Printed, command="gold import", does="gold.impor
         "PATH|NAME", "files, sheets, exports, ...; several are joined", nargs="+", type=nonempty_name
     )
     output: str = option("F.jsonl", "the file to write")
-    merge: _Rule | None = choice(
+    merge: Rule | None = choice(
         "make gold labels of the ratings by this rule; what it leaves ambiguous is written without a label"
     )
 

@@ -139,12 +139,40 @@ class RowOptions(NameOptions, group=True):
     )
 
 
+Rule = Literal["unanimous", "majority", "adjudicated", "reviewed", "median", "mean"]
+"""How the labels of several raters become one."""
+
+
+def column_names(text: str) -> tuple[str, ...]:
+    """Return the names of columns between commas."""
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    if not names:
+        raise argparse.ArgumentTypeError("names no column: write label_ann,label_bob or 'label_*'")
+    return names
+
+
+def raters_option(help: str) -> Any:
+    """Return the field of the columns of raters."""
+    return option("COLUMN,...|PATTERN", help, (), type=column_names)
+
+
+class RaterOptions(Options, group=True):
+    """Whose labels the rows hold, where several people labelled them."""
+
+    raters: tuple[str, ...] = raters_option(
+        "columns of one rater's labels each, with commas between, or a pattern as 'label_*'; their labels are merged"
+    )
+    merge: Rule | None = choice(
+        "the rule that merges the labels of raters (default: the judge's, else majority, and of scores mean)"
+    )
+
+
 def gold_option(help: str, **settings: Any) -> Any:
     """Return a field for ``--gold``, which need not be given."""
     return option("--gold PATH|NAME", help, type=nonempty_name, **settings)
 
 
-class GoldOptions(RowOptions, group=True):
+class GoldOptions(RaterOptions, RowOptions, group=True):
     """Labelled rows."""
 
     gold: str = option(

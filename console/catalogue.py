@@ -56,13 +56,15 @@ def new_judge(options: NewOptions) -> Result:
     columns = shape.columns if shape else None
     traces = shape.traces if shape else ()
     source_name = Path(options.source).name
-    text = judge_source(options.name, source_name, prompt, answer, options.unit, columns, meanings, traces)
+    text = judge_source(
+        options.name, source_name, prompt, answer, options.unit, columns, meanings, traces, options.merge
+    )
     output = _new_file(options)
     judge = _load_draft(text)
     rejects = Rejects()
     gold = None
     if options.gold and shape:
-        gold = Gold.load(options.gold, judge, labelled=not shape.rated, rejects=rejects)
+        gold = Gold.load(options.gold, judge, rejects=rejects)
     write_text(text, str(output))
     inputs = ", ".join(prompt.variables)
     body: list[Part] = [f"{judge.name} written to {output}: inputs {inputs}; {answer.words}"]
@@ -77,7 +79,7 @@ def new_judge(options: NewOptions) -> Result:
             "answers": answer.words,
         },
         body=body,
-        notes=[_step_after_new(options, output, judge, shape, has_rejects=rejects.count > 0)],
+        notes=[_step_after_new(options, output, judge, has_rejects=rejects.count > 0)],
     )
 
 
@@ -103,20 +105,13 @@ def _load_draft(text: str) -> Judge:
             raise UsageError(error.message, hint=error.hint) from error
 
 
-def _step_after_new(
-    options: NewOptions, output: Path, judge: Judge, shape: Shape | None, *, has_rejects: bool
-) -> str:
-    """Return the command that comes after a new judge: merging of ratings, an evaluation, or a compilation."""
+def _step_after_new(options: NewOptions, output: Path, judge: Judge, *, has_rejects: bool) -> str:
+    """Return the command that comes after a new judge: an evaluation, or a compilation."""
     reference = shlex.quote(f"{output}:judge")
     if not options.gold:
         columns = f"a column for each input and one for {', '.join(judge.answer.fields)}"
         return f"next: jurist compile {reference} --gold GOLD, with {columns}"
     gold = shlex.quote(options.gold)
-    if shape and shape.rated:
-        return (
-            f"next: jurist gold import {reference} {gold} --merge majority --output gold.jsonl "
-            "makes one label of what the raters said"
-        )
     step = f"next: jurist evaluate {reference}:basic --gold {gold}"
     if has_rejects:
         step += " --rejects aside.jsonl"
@@ -126,29 +121,26 @@ def _step_after_new(
 def _shape(options: NewOptions, instruction: str, variables: Sequence[str]) -> Shape | None:
     """Return the shape of the gold: its columns and labels."""
     if options.gold is None:
-        if options.columns or options.names:
-            raise UsageError("--column and --map say how --gold is read", hint="add --gold labels.csv")
+        if options.columns or options.names or options.raters or options.merge:
+            named = "--column, --map, --raters and --merge say how --gold is read"
+            raise UsageError(named, hint="add --gold labels.csv")
         return None
     # What the options say goes with the prompt: all of it says which labels are asked for.
     texts = [instruction, options.labels or "", options.score or ""]
     for _, meaning in options.names:
         texts.append(meaning)
     compared_inputs = _listed(options.prefer)
-    return shape_of(options.gold, variables, dict(options.columns), " ".join(texts), compared_inputs)
+    prompt = " ".join(texts)
+    return shape_of(options.gold, variables, dict(options.columns), prompt, compared_inputs, options.raters)
 
 
 def _gold_lines(gold: Gold, shape: Shape, reject_count: int) -> list[str]:
     """Return how many rows there are, and how their columns are read."""
     facts = describe(gold)
     counts = f"{facts['cases']} labelled rows in {facts['groups']} groups"
-    if shape.rated:
-        ratings = []
-        for rater, rows in facts["raters"].items():
-            ratings.append(f"{rater} {rows}")
-        raters = ", ".join(ratings) or "nobody"
-        counts = f"{facts['cases']} rows in {facts['groups']} groups, rated by {raters}"
-    if facts["skipped"]:
-        counts += f"; {facts['skipped']} without a label are left out"
+    left_out = facts["skipped"] - facts["ambiguous"]
+    if left_out:
+        counts += f"; {left_out} without a label are left out"
     if reject_count:
         counts += f"; {reject_count} cannot be used, and --rejects F.jsonl sets them aside with the reasons"
     columns = []
@@ -161,7 +153,14 @@ def _gold_lines(gold: Gold, shape: Shape, reject_count: int) -> list[str]:
     has_group_column = "group" in gold.judge.columns.values()
     if not has_group_column and facts["groups"] == facts["cases"] > 1:
         column_words += "; each row is a group: --column COLUMN=group names what rows belong to"
-    return [f"{gold.source}: {counts}", f"columns: {column_words}"]
+    lines = [f"{gold.source}: {counts}", f"columns: {column_words}"]
+    lines.extend(gold.notes)
+    if shape.raters:
+        names = ", ".join(shape.raters)
+        lines.append(
+            f"raters: {names} are taken for one label by several raters; if not, name it: --column COLUMN=label"
+        )
+    return lines
 
 
 def _answer_of(

@@ -16,8 +16,9 @@ from ..arguments.gold import (
 )
 from ..errors import GoldError, UsageError, plural
 from ..evaluation.agreement import human_ceiling, rater_agreement
+from ..evaluation.votes import Rule
 from ..gold.goldset import Gold, describe, import_gold, write_split
-from ..gold.raters import Rule, Strata, rating_columns, rules_of, strata
+from ..gold.raters import Strata, rating_columns, rules_of, strata
 from ..gold.rejects import Rejects
 from ..gold.rows import row_keys
 from ..gold.splits import PARTS

@@ -198,6 +198,8 @@ def row_and_model_options(
         pairs.append(("--column", f"{column}={field}"))
     for label, meaning in options.labels:
         pairs.append(("--map", f"{label}={meaning}"))
+    pairs.append(("--raters", ",".join(options.raters)))
+    pairs.append(("--merge", options.merge))
     if options.model != OFFLINE:
         pairs.append(("--model", options.model))
     pairs.append(("--api-base", options.api_base))

@@ -2,10 +2,11 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..arguments.groups import NameOptions, RowOptions, StoreOptions
+from ..arguments.groups import NameOptions, RaterOptions, RowOptions, StoreOptions
 from ..errors import UsageError
 from ..gold.mapping import RowMapping
 from ..gold.rejects import Rejects
@@ -36,7 +37,10 @@ def check_apart(output: str | None, *inputs: str) -> None:
 
 def mapping_of(options: NameOptions) -> RowMapping:
     """Return the names of columns and labels in the user's files."""
-    return RowMapping(columns=dict(options.columns), labels=dict(options.labels))
+    mapping = RowMapping(columns=dict(options.columns), labels=dict(options.labels))
+    if isinstance(options, RaterOptions):
+        mapping = replace(mapping, raters=options.raters, merge=options.merge)
+    return mapping
 
 
 def gold_of(

@@ -13,7 +13,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import field, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from ..arguments.groups import SamplingOptions
 from ..cases import Label, Value, Values
@@ -25,6 +25,14 @@ Stopping = Literal["all", "settled"]
 Probabilities = Literal["tokens", "votes"]
 """The source of the probabilities of labels: the tokens of replies where the endpoint gives their log-probabilities, or
 the votes of several samples alone."""
+
+Rule: TypeAlias = Literal["unanimous", "majority", "adjudicated", "reviewed", "median", "mean"]
+"""``unanimous``: all raters who labelled the unit agree. ``majority``: more than half of them do.
+``adjudicated``: the row's own gold label where it has one, else unanimous. ``reviewed``: the majority, and the row's
+own gold label where there is none. ``median`` (the lower of two), ``mean``: of scores alone; a mean of whole scores is
+the whole one next to it, the higher of two."""
+
+RULES: tuple[Rule, ...] = get_args(Rule)
 
 Votes: TypeAlias = Mapping[Value, Any]
 """Value -> the samples that gave it (int), or its probability (float) where probabilities decide."""

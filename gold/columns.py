@@ -30,16 +30,17 @@ LABEL_WORDS = _word_set(
     "preference outcome"
 )
 """Last words of the names of columns that hold labels."""
-_PEOPLE = _word_set(
+PEOPLE_WORDS = _word_set(
     "human humans annotation annotations annotated gold golden rater raters annotator annotators expert experts "
     "reviewer reviewers truth groundtruth expected manual"
 )
+"""Words in the names of columns that people filled in."""
 _MODEL = _word_set(
     "suggestion suggestions suggested prediction predictions predicted pred preds model models llm llms confidence "
     "judge judges judged gpt claude gemini llama mistral qwen deepseek ai machine auto automatic automated bot scorer "
     "classifier probability probabilities prob probs logprob logprobs"
 )
-_PEOPLES_LABEL = _PEOPLE - _word_set("rater raters annotator annotators reviewer reviewers manual")
+_PEOPLES_LABEL = PEOPLE_WORDS - _word_set("rater raters annotator annotators reviewer reviewers manual")
 """Words that name people's labels on their own; the others say who gave them, or how."""
 _VALUE_WORDS = _word_set("output answer value choice choices said response responses")
 """Last words that name a label where the rest of the name says that it is people's."""
@@ -89,7 +90,7 @@ def words_of(path: str) -> list[str]:
 def given_by(path: str) -> Giver:
     """Return whose labels a column or a path holds, by the words of its name."""
     words = set(words_of(path))
-    if words & _PEOPLE:
+    if words & PEOPLE_WORDS:
         return "people"
     if words & _MODEL:
         return "model"
@@ -157,7 +158,7 @@ def label_candidates(
             text = label_text(row.get(path))
             if text:
                 values[text] += 1
-        if values and _are_labels(values):
+        if values and are_labels(values):
             candidates.append(Candidate(path=path, giver=given_by(path), values=values))
     return candidates
 
@@ -170,7 +171,7 @@ def label_text(value: object) -> str:
     return unquoted(text.strip()).strip()
 
 
-def _are_labels(values: Counter[str]) -> bool:
+def are_labels(values: Counter[str]) -> bool:
     """Whether values repeat as labels do, or are numbers."""
     if all(map(is_number, values)):
         return True
@@ -231,6 +232,12 @@ def _unclear(problem: str, candidates: Sequence[Candidate], path: str) -> GoldEr
         argument = quote(f"{candidate.path}=label")
         options.append(f"--column {argument}")
     hint = f"say which column holds what people said: {' or '.join(options)}"
+    shared_values = set(candidates[0].values)
+    for candidate in candidates[1:]:
+        shared_values &= set(candidate.values)
+    if len(candidates) > 1 and shared_values:
+        names = quote(",".join(candidate.path for candidate in candidates))
+        hint += f"; or, if each holds the labels of one rater, --raters {names}"
     return GoldError(f"{problem}: {listed}", path=path, hint=hint)
 
 

@@ -13,6 +13,7 @@ from ..errors import plural
 from .shared import empty_inputs
 
 if TYPE_CHECKING:
+    from ..evaluation.votes import Rule
     from ..programs.judge import Judge
     from .copies import NearCopies
 
@@ -30,6 +31,7 @@ class GoldData:
     # cases that raters labelled and that have no gold label, because they disagree: they are in no part of
     # a split and in no score, and are reported beside it
     ambiguous: tuple[Case, ...] = ()
+    rule: Rule | None = None  # the rule that made the labels of those of several raters, if one did
     # what columns and labels are called there, as ``columns`` and ``labels``; empty if as by the judge
     mapping: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     # rows left out because they carry no gold label, those of ``ambiguous`` included, or nothing that

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ..cases import Case, Value
-from ..errors import EmptyInputError, GoldError, checked
+from ..errors import EmptyInputError, GoldError, checked, plural
+from ..evaluation.votes import Rule
 from ..programs.judge import Judge
 from ..programs.records import is_table, records
 from ..text.wording import spaced_alike, strings
@@ -19,7 +20,7 @@ from .documents import nothing_for, read_for
 from .files import Kind, Place, Row
 from .mapping import RowMapping
 from .paths import by_names, has_column
-from .raters import Rule, merge_gold, unit_ratings
+from .raters import default_rule, describe_raters, merge_gold, unit_ratings
 from .rejects import Rejects
 from .rows import canonical_row, contradiction, join_cases, label_keys, normalise
 from .shared import empty_inputs, group_of, shared_inputs
@@ -54,6 +55,8 @@ class Gold(GoldData):
         *,
         labelled: bool = True,
         mapping: RowMapping | None = None,
+        raters: str | Sequence[str] = (),
+        merge: Rule | None = None,
         rejects: Rejects | None = None,
     ) -> Gold:
         """Read and check a gold set.
@@ -66,12 +69,17 @@ class Gold(GoldData):
             labelled: True leaves out rows without any label and demands both classes;
                 False is for new data, where labels are optional.
             mapping: the names of columns and labels in the source, where they are not the judge's.
+            raters: the columns that hold one rater's labels each, or a pattern such as ``label_*``. Where no row has a
+                label of its own, the labels of its raters are merged; a row without a majority goes to ``ambiguous``.
+            merge: the rule that merges them, also where rows have a label; default: the judge's, else ``majority``, and
+                of scores ``mean``.
             rejects: takes the rows that cannot be used, and its file is written; default: none may be bad.
 
         Raises:
             GoldError: the source or one of its rows cannot be used, with file, line and field.
             UsageError: the mapping names a field or a label that the judge does not have.
         """
+        mapping = (mapping or RowMapping()).with_named(raters, merge)
         if isinstance(source, str | Path | Mapping) or is_table(source):
             sources: list[Any] = [source]
         else:
@@ -93,7 +101,7 @@ class Gold(GoldData):
         cls, origin: GoldOrigin, judge: Judge, place: str | Path | None = None, *, labelled: bool = True
     ) -> Gold:
         """Read the gold of a card once more, with the column names of then, leaving out bad rows."""
-        mapping = RowMapping(**dict(origin.mapping))
+        mapping = RowMapping.of_json(origin.mapping)
         return cls.load(place or origin.place, judge, labelled=labelled, mapping=mapping, rejects=Rejects())
 
     @classmethod
@@ -106,6 +114,8 @@ class Gold(GoldData):
         *,
         labelled: bool = True,
         mapping: RowMapping | None = None,
+        raters: str | Sequence[str] = (),
+        merge: Rule | None = None,
         rejects: Rejects | None = None,
     ) -> Gold:
         """Make a gold set from rows in Python; messages count them from 1.
@@ -114,11 +124,12 @@ class Gold(GoldData):
             rows: mappings, or a table of pandas, Polars, PyArrow or Hugging Face ``datasets``.
             judge: whose rows they are.
             name: a short name for cards and reports.
-            labelled, mapping, rejects: as :meth:`load` takes them.
+            labelled, mapping, raters, merge, rejects: as :meth:`load` takes them.
 
         Raises:
             GoldError: a row cannot be used, or there is none.
         """
+        mapping = (mapping or RowMapping()).with_named(raters, merge)
         rejected = Rejects() if rejects is None else rejects
         with rejected:
             kind: Kind = "columns" if is_table(rows) else "json"
@@ -138,6 +149,8 @@ def describe(gold: Gold) -> dict[str, Any]:
     unit_count = 0
     labels: list[Value] = []
     ratings_by_rater = Counter[str]()
+    for case in gold.ambiguous:
+        ratings_by_rater.update(case.ratings.keys())
     for case in gold.cases:
         unit_count += len(case.gold or judge.answer.units(case.inputs))
         labels.extend(case.known)
@@ -154,6 +167,7 @@ def describe(gold: Gold) -> dict[str, Any]:
         "unlabelled": unit_count - len(labels),
         "empty": empty_inputs(gold.cases),
         "raters": dict(sorted(ratings_by_rater.items())),
+        "ambiguous": len(gold.ambiguous),
         "skipped": gold.skipped,
         "merged": gold.merged,
     }
@@ -172,12 +186,16 @@ def import_gold(
     """Read any source and write it as canonical JSONL: the judge's own fields, groups and ratings."""
     if rejects is not None:
         rejects.check_apart(path)
+    # A file whose merged labels are all of one class is written, too: it may be joined with others.
     gold = Gold.load(source, judge, labelled=labelled and merge is None, mapping=mapping, rejects=rejects)
-    cases: Sequence[Case] = gold.cases
     if merge is not None:
         ids_in_file_order = [case.id for case in gold.cases]
         gold = merge_gold(gold, merge)
         cases = _order_by_ids(gold.cases + gold.ambiguous, ids_in_file_order)
+    elif gold.rule is not None:
+        cases = list(gold.cases + gold.ambiguous)
+    else:
+        cases = list(gold.cases)
     write_jsonl(_canonical_rows(judge, cases), path)
     return gold
 
@@ -230,6 +248,7 @@ class _Builder:
             UsageError: the mapping names a field or a label that the judge does not have.
         """
         path = " ".join(reading.path for reading in readings)
+        self.mapping = self.mapping.with_raters(_rows_of_readings(readings), path)
         self.mapping.check(self.judge)
         self.mapping.check_columns(self.judge, _rows_of_readings(readings), path)
         for reading in readings:
@@ -244,9 +263,22 @@ class _Builder:
         if not joined_cases and (self.judge.document or not self.labelled):
             raise nothing_for(self.judge, self.skipped, source)
         gold = self._make_gold(readings, joined_cases, source)
+        rule = self._merging_rule(gold)
+        if rule is not None:
+            gold = merge_gold(_with_ambiguous_cases(gold), rule)
+            gold = replace(gold, notes=gold.notes + (describe_raters(gold),))
         if self.labelled:
             _check_classes(gold, path)
         return gold
+
+    def _merging_rule(self, gold: Gold) -> Rule | None:
+        """Return the rule by which ratings become labels; ``None`` where rows have labels, and nobody names a rule."""
+        if not self.labelled or not any(map(_is_rated, gold.cases + gold.ambiguous)):
+            return None
+        has_labels = any(case.known for case in gold.cases)
+        if self.mapping.merge is None and has_labels:
+            return None
+        return self.mapping.merge or self.judge.merge or default_rule(self.judge.answer.scale)
 
     def _read_cases(self, reading: Reading[All]) -> None:
         """Collect the cases of a reading that can be used, by their ids."""
@@ -369,6 +401,16 @@ class _Builder:
         )
 
 
+def _with_ambiguous_cases(gold: Gold) -> Gold:
+    """Return a gold set whose cases without a label stand among the others, in its order, to be merged."""
+    return replace(
+        gold,
+        cases=gold.cases + gold.ambiguous,
+        ambiguous=(),
+        skipped=gold.skipped - len(gold.ambiguous),
+    )
+
+
 def _rows_of_readings(readings: Sequence[Reading[All]]) -> list[Row]:
     """Return all rows of some readings."""
     rows: list[Row] = []
@@ -448,9 +490,11 @@ def _check_classes(gold: Gold, path: str) -> None:
         expects = judge.answer.scale.expects
         hint = f"add the column {field!r} with {expects}, or say which one it is: --column THEIRS={field}"
         if any(_is_rated(case) for case in gold.ambiguous):
-            hint = "what raters said is no gold yet: make one label of theirs with jurist gold import --merge"
+            hint = "no row has a majority of its raters: let more people label it, or name a rule with merge= (--merge)"
         raise GoldError(f"none of the {gold.skipped} rows has a label", path=path, field=field, hint=hint)
     lack = judge.answer.scale.check_part(gold.cases)
     if lack is not None:
         hint = f"add rows labelled {lack.missing_values}"
+        if gold.ambiguous:
+            hint += f", or settle the {plural(len(gold.ambiguous), 'row')} on which raters differ, with jurist review"
         raise GoldError(f"{lack.gold_words}: there is no {lack.what} one", path=path, hint=hint)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from ..cases import Label
 from ..errors import GoldError, UsageError, suggest_name
+from ..evaluation.votes import Rule
 from ..text.turns import as_text
 from .columns import find_columns, is_silent
 from .files import Place, Row
-from .paths import EACH, has_column, is_taken_back, read_path, rows_within
+from .paths import EACH, flat, has_column, is_taken_back, read_path, rows_within
+from .rater_columns import columns_of_raters
 from .rows import REASON, is_rating, label_keys, row_keys, unquoted
 
 if TYPE_CHECKING:
@@ -34,10 +36,41 @@ class RowMapping:
         columns: column of the source -> field of the judge. A column that had the field's name before gives way.
             It may be a path: ``scores.overall``, ``outputs.0``; ``sentences[].label`` makes a row of each item.
         labels: label of the source -> label of the judge, whatever their capitals; ``""`` is no label.
+        raters: the columns that hold one rater's labels each, or patterns such as ``label_*``; what the star stands for
+            is then the rater's name. The labels are merged (:func:`jurist.gold.raters.merge_gold`).
+        merge: the rule that makes one label of theirs; default: the judge's, else ``majority``, and of scores ``mean``.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, Label] = field(default_factory=dict)
+    raters: Sequence[str] = ()
+    merge: Rule | None = None
+
+    @classmethod
+    def of_json(cls, parts: Mapping[str, Mapping[str, Any]]) -> RowMapping:
+        """Return the mapping that :meth:`to_json` gave."""
+        return cls(
+            columns=parts.get("columns", {}),
+            labels=parts.get("labels", {}),
+            merge=parts.get("merge", {}).get("rule"),
+        )
+
+    def with_named(self, raters: str | Sequence[str], merge: Rule | None) -> RowMapping:
+        """Return the mapping with the columns of raters and the rule that are named beside it."""
+        patterns = (raters,) if isinstance(raters, str) and raters else tuple(raters)
+        return replace(self, raters=patterns or self.raters, merge=merge or self.merge)
+
+    def with_raters(self, rows: Sequence[Row], path: str) -> RowMapping:
+        """Return the mapping with a column ``rater:NAME`` for each column of ``raters``.
+
+        Raises:
+            GoldError: none of the rows has such a column.
+        """
+        if not self.raters:
+            return self
+        columns = dict(self.columns)
+        columns |= columns_of_raters(self.raters, _names_of(rows), path)
+        return replace(self, columns=columns, raters=())
 
     def to_json(self) -> dict[str, dict[str, str]]:
         """Return the renamed columns and labels as JSON values, without empty parts."""
@@ -46,6 +79,8 @@ class RowMapping:
             parts["columns"] = dict(self.columns)
         if self.labels:
             parts["labels"] = dict(self.labels)
+        if self.merge is not None:
+            parts["merge"] = {"rule": self.merge}
         return parts
 
     def meant(self, label: str) -> str:
@@ -147,6 +182,15 @@ class RowMapping:
             if key not in columns and not is_rating(key):
                 free_columns.append(key)
         return {**find_columns(free_columns, open_fields), **columns}
+
+
+def _names_of(rows: Sequence[Row]) -> list[str]:
+    """Return the columns of some rows and the paths into them, each once."""
+    names: dict[str, None] = {}
+    for row in rows:
+        names.update(dict.fromkeys(row))
+        names.update(dict.fromkeys(dict(flat(row))))
+    return list(names)
 
 
 def _fold_labels(labels: Mapping[str, Label]) -> dict[str, Label]:

@@ -6,11 +6,11 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..cases import Case, Value, text_hash
-from ..errors import GoldError, UsageError
-from ..evaluation.votes import majority
+from ..errors import GoldError, UsageError, plural
+from ..evaluation.votes import RULES, Rule, majority
 from .files import Place, Row
 from .rows import AMBIGUITY, CATEGORIES, RESOLVED, Category, explained, label_field, label_keys
 
@@ -21,13 +21,6 @@ if TYPE_CHECKING:
     from .data import GoldData
 
 G = TypeVar("G", bound="GoldData")
-Rule: TypeAlias = Literal["unanimous", "majority", "adjudicated", "reviewed", "median", "mean"]
-"""``unanimous``: all raters who labelled the unit agree. ``majority``: more than half of them do.
-``adjudicated``: the row's own gold label where it has one, else unanimous. ``reviewed``: the majority, and the row's
-own gold label where there is none. ``median`` (the lower of two), ``mean``: of scores alone; a mean of whole scores is
-the whole one next to it, the higher of two."""
-
-RULES: tuple[Rule, ...] = get_args(Rule)
 MODEL_RATERS = "second labelling"
 """The name of the raters of gold whose card says that a model labelled it."""
 
@@ -41,6 +34,35 @@ def rules_of(scale: Scale) -> tuple[Rule, ...]:
         if rule not in ("median", "mean"):
             rules.append(rule)
     return tuple(rules)
+
+
+def default_rule(scale: Scale) -> Rule:
+    """Return the rule that merges ratings where nobody names one: the mean of scores, else the majority."""
+    if scale.learned == "number":
+        return "mean"
+    return "majority"
+
+
+def describe_raters(gold: GoldData) -> str:
+    """Return a line on merged labels: the rule, the raters, how often all of them agree, and what stays ambiguous."""
+    rated_cases = [case for case in gold.cases + gold.ambiguous if case.ratings]
+    raters = list(rating_columns(rated_cases)[0])
+    agreed_units = 0
+    shared_units = 0
+    for case in rated_cases:
+        for ratings in unit_ratings(case):
+            labels = [label for rater, label in ratings.items() if rater != RESOLVED]
+            if len(labels) > 1:
+                shared_units += 1
+                agreed_units += len(set(labels)) == 1
+    words = f"labels are the {gold.rule} of {plural(len(raters), 'rater')} ({', '.join(raters)})"
+    if gold.rule not in ("majority", "mean", "median"):
+        words = f"labels of {plural(len(raters), 'rater')} ({', '.join(raters)}) are merged by the rule {gold.rule}"
+    if shared_units:
+        words += f"; all agree on {agreed_units} of {plural(shared_units, 'unit')} with two ratings or more"
+    if gold.ambiguous:
+        words += f"; {plural(len(gold.ambiguous), 'case')} without a {gold.rule} label left out as ambiguous"
+    return words
 
 
 def merge(ratings: Mapping[str, Value | None], rule: Rule, gold: Value | None = None) -> Value | None:
@@ -135,7 +157,7 @@ def merge_gold(gold: G, rule: Rule) -> G:
             hint="fill in the column rater:NAME of a sheet, or give rows with labels or ratings",
         )
     skipped = gold.skipped + len(gold.cases) - len(labelled)
-    return replace(gold, cases=tuple(labelled), ambiguous=tuple(ambiguous), skipped=skipped)
+    return replace(gold, cases=tuple(labelled), ambiguous=tuple(ambiguous), skipped=skipped, rule=rule)
 
 
 def _merged_row(judge: Judge, case: Case) -> Row:

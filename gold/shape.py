@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -25,6 +25,7 @@ from .columns import (
 )
 from .files import Row
 from .paths import flat, has_column, read_path, rows_within
+from .rater_columns import columns_of_raters, find_rater_columns, hold_same_labels
 from .rows import is_rating
 from .sources import read
 
@@ -43,13 +44,12 @@ _ROWS_SEEN = 50
 class Shape:
     """How a file is read: its columns by what they are to the judge, and the labels in it, the rarest last."""
 
-    columns: Mapping[str, str]  # column -> input, ``label`` or ``group``
+    columns: Mapping[str, str]  # column -> input, ``label``, ``group`` or ``rater:NAME``
     labels: Sequence[str]  # as most rows spell each
     silent: Sequence[str]  # labels that say nothing
     pair: Sequence[str]  # the two inputs that ``chosen`` and ``rejected`` are, if they are columns
-    rated: bool = (
-        False  # True where the labels are ratings of several people, which are no gold before they are merged
-    )
+    rated: bool = False  # True where the labels are ratings of several people, which are merged
+    raters: Sequence[str] = ()  # the columns of raters that were found by their names
     traces: Sequence[str] = ()  # inputs whose columns hold traces of agents
 
 
@@ -59,6 +59,7 @@ def shape_of(
     role_of_column: Mapping[str, str],
     prompt: str | None = None,
     compared: Sequence[str] = (),
+    raters: Sequence[str] = (),
 ) -> Shape:
     """Find the columns of a prompt by their names.
 
@@ -68,6 +69,7 @@ def shape_of(
         role_of_column: column -> input, ``label``, ``group``, ``rater`` or ``rater:NAME``, as the user says it.
         prompt: the text that says which labels there are: of the prompt, and of options.
         compared: the two inputs of which the judge prefers one; empty for other judges.
+        raters: the columns of raters, or patterns of their names, as the user says it.
     """
 
     def fits(labels: Iterable[str]) -> bool:
@@ -76,6 +78,7 @@ def shape_of(
         return any(_side_of_label(label, compared) for label in labels)
 
     table = _read_table(source, role_of_column)
+    role_of_column = {**columns_of_raters(raters, table.names, table.path), **role_of_column}
     pair = _pair_of(inputs, role_of_column, table.names)
     roles = _roles_of(inputs, pair)
     _check_named_columns(role_of_column, roles, table)
@@ -86,15 +89,24 @@ def shape_of(
         if role not in columns.values() and role not in ("label", "group"):
             unclear.append(role)
     candidates: Sequence[Candidate] = ()
+    found_raters: dict[str, str] = {}
     if "label" in roles and "label" not in role_of_column.values():
         for column, role in list(columns.items()):
             if role == "label":
                 del columns[column]
+        if not ratings:
+            free_columns = [name for name in table.names if name not in columns]
+            found_raters = find_rater_columns(table.flat_rows, free_columns, prompt or "", fits)
+            columns |= found_raters
+            ratings = list(found_raters)
         candidates = _find_label_columns(table, columns, ratings)
+        if found_raters:
+            # A further column counts as the label if it holds what the prompt asks for, such as a settled label.
+            candidates = [candidate for candidate in candidates if fits(candidate.values)]
         if not candidates and not ratings:
             unclear.append("label")
     if unclear:
-        raise _no_clear_columns(unclear, columns, table)
+        raise _no_clear_columns(unclear, columns, table, fits)
     if candidates:
         columns[choose_label_column(candidates, table.path, fits)] = "label"
 
@@ -107,6 +119,7 @@ def shape_of(
         silent=_silent_labels(counts),
         pair=pair,
         rated="rater" in columns.values() or has_raters_only,
+        raters=list(found_raters),
         traces=_trace_inputs(table, columns),
     )
 
@@ -253,11 +266,23 @@ def _check_named_columns(role_of_column: Mapping[str, str], roles: Sequence[str]
             raise GoldError("no row has this column", path=table.path, field=column, hint=hint)
 
 
-def _no_clear_columns(unclear: Sequence[str], columns: Mapping[str, str], table: _Table) -> GoldError:
+def _no_clear_columns(
+    unclear: Sequence[str],
+    columns: Mapping[str, str],
+    table: _Table,
+    fits: Callable[[Iterable[str]], bool],
+) -> GoldError:
     """Return the error for roles that no column's name fits."""
     options = " ".join(f"--column COLUMN={role}" for role in unclear)
     free_columns = [name for name in table.names if name not in columns]
     hint = f"say which: {options}; there are {', '.join(free_columns) or 'no others'}"
+    fitting_columns = []
+    for column in free_columns:
+        if hold_same_labels(table.flat_rows, [column], fits):
+            fitting_columns.append(column)
+    if list(unclear) == ["label"] and len(fitting_columns) > 1:
+        names = quote(",".join(fitting_columns))
+        hint = f"say which: {options}, or --raters {names} if each holds the labels of one rater"
     if "label" in unclear and _available_names(columns.values(), table.names).issuperset(_CHOICE):
         hint = "leave just two inputs without a column, for chosen and rejected: --column COLUMN=INPUT for others"
     return GoldError(f"no column is clearly the {' or the '.join(unclear)}", path=table.path, hint=hint)

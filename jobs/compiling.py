@@ -10,7 +10,7 @@ from ..engines.embedding import embedder_beside
 from ..engines.meter import Budget
 from ..engines.models import same_model
 from ..errors import OptimizerError, UsageError, checked
-from ..evaluation.votes import Sampling
+from ..evaluation.votes import Rule, Sampling
 from ..gold.goldset import Gold
 from ..gold.leaks import check_leaks, find_leaks
 from ..gold.splits import Split
@@ -105,6 +105,8 @@ def compile(
     verifier: ModelLike | None = None,
     budget: Budget | None = None,
     mapping: MappingLike | None = None,
+    raters: str | Sequence[str] = (),
+    merge: Rule | None = None,
     sampling: Sampling | None = None,
     adapter: str | None = None,
     embedder: str | None = None,
@@ -141,6 +143,8 @@ def compile(
         verifier: answers the judge's frozen steps; default: the judge's model at temperature 0.
         budget: hard limits for the whole job; calls are limited to 4,000 where it leaves them open.
         mapping: the names of columns and labels in the gold, where they are not the judge's.
+        raters, merge: the columns of several raters, and the rule that merges their labels: see
+            :meth:`jurist.Gold.load`.
         sampling: samples per case; an open threshold is fitted on train and dev, and several scores become one by
             their mean.
         adapter: ``chat`` or ``json``, which are DSPy's, or ``plain``, the judge's ``prompt`` as it stands. Default: a
@@ -176,7 +180,8 @@ def compile(
         ModelError: the model cannot be used at all. StoppedError: a signal, or a limit before the proof was done.
     """
     place: Asking = {"surface": surface, "store": store, "resume": resume, "fresh": fresh}
-    surface, limits, _ = resolve_asking({**place, "budget": budget, "mapping": mapping})
+    reading: Asking = {"mapping": mapping, "raters": raters, "merge": merge}
+    surface, limits, _ = resolve_asking({**place, **reading, "budget": budget})
     resolved, reference = surface.judge(judge)
     answering = make_model(model)
     sampling = sampling or Sampling()

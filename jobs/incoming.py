@@ -167,6 +167,7 @@ def judge_source(
     columns: Mapping[str, str] | None = None,
     values: Mapping[str, str] | None = None,
     traces: Sequence[str] = (),
+    merge: str | None = None,
 ) -> str:
     """Return the text of a judge's file.
 
@@ -179,6 +180,7 @@ def judge_source(
         columns: column -> field; the field ``label`` stands for the output field.
         values: label in files -> label of the judge.
         traces: the inputs that are traces of agents.
+        merge: the rule that merges the labels of raters, if one was named.
     """
     output = _output_field(answer, prompt)
     renamed = {}
@@ -192,6 +194,8 @@ def judge_source(
         arguments.append(f"columns={_quoted(renamed)}")
     if values:
         arguments.append(f"values={_quoted(dict(values))}")
+    if merge:
+        arguments.append(f"merge={_quoted(merge)}")
     input_lines: list[str] = []
     for variable in prompt.variables:
         kind = "jurist.Trace" if variable in traces else "str"

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from shlex import quote
 from typing import Annotated, Any, Literal
 
 import dspy
@@ -52,11 +53,14 @@ def infer_judge(logs: Sequence[LogReference], gold: object, mapping: RowMapping)
         return gold.judge
     path = os.fspath(gold) if isinstance(gold, str | os.PathLike) else ""
     rows = _read_gold_rows(gold, path, mapping)
-    answer_columns: list[str] = []
+    label_columns: list[str] = []  # of raters, where the labels are merged
+    if mapping.raters:
+        label_columns = list(filter(is_rating, columns_of_rows(rows)))
+    answer_columns = list(label_columns)
     for log in logs:
         if log.file == path:
             answer_columns.append(log.column)
-    if "label" in mapping.columns.values():
+    if label_columns or "label" in mapping.columns.values():
         label_column = "label"
     else:
         label_column = _find_label_column(rows, answer_columns, path or "gold")
@@ -66,9 +70,9 @@ def infer_judge(logs: Sequence[LogReference], gold: object, mapping: RowMapping)
     labels: list[str] = []
     labelled_rows: list[Row] = []  # a total below the rows says nothing of the columns
     for row in rows:
-        label = cell_text(row.get(label_column))
-        labels.append(mapping.meant(label))
-        if label:
+        row_labels = [cell_text(row.get(column)) for column in label_columns or [label_column]]
+        labels.extend(map(mapping.meant, row_labels))
+        if any(row_labels):
             labelled_rows.append(row)
     answer = _infer_answer(labels, contents.verdicts)
     inputs = _find_input_columns(labelled_rows, answer_columns, contents.shared_columns)
@@ -84,6 +88,9 @@ def _read_gold_rows(gold: object, path: str, mapping: RowMapping) -> list[Row]:
         rows: Iterable[Row] = iterate_flat_rows(path)
     else:
         rows = map(add_nested_values, records(gold, "gold"))
+    if mapping.raters:
+        rows = list(rows)
+        mapping = mapping.with_raters(rows, path)
     renamed_rows: list[Row] = []
     for row in rows:
         renamed_rows.append({mapping.columns.get(column, column): value for column, value in row.items()})
@@ -121,8 +128,11 @@ def _find_label_column(rows: Sequence[Row], log_columns: Sequence[str], path: st
     label_columns = find_columns_like_labels(rows, columns, log_columns)
     if len(label_columns) == 1:
         return label_columns[0]
+    hint = "say which one it is: --column THEIRS=label"
+    if len(label_columns) > 1:
+        hint += f", or --raters {quote(','.join(label_columns))} if each holds the labels of one rater"
     problem = f"which column holds the answers is not clear: it has {', '.join(columns)}"
-    raise GoldError(problem, path=path, hint="say which one it is: --column THEIRS=label")
+    raise GoldError(problem, path=path, hint=hint)
 
 
 def _find_input_columns(

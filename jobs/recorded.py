@@ -58,7 +58,7 @@ def read_log(log: LogReference, gold: Gold) -> Log:
         GoldError: no row of the log belongs to the gold, or no verdict is a label of the gold.
     """
     cases = list(gold.cases) + list(gold.ambiguous)
-    mapping = RowMapping(**gold.mapping)
+    mapping = RowMapping.of_json(gold.mapping)
     rows = _name_by_field(read_log_rows(log), gold, mapping)
     columns = find_log_columns(log, rows, gold, cases)
     joining = _join_rows(rows, cases, gold, mapping, columns)

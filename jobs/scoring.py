@@ -107,6 +107,7 @@ def compare(
         repeats: times everything is asked, with other draws each (FECT section 3.1: 10).
         seed: of the permutation test.
         asking: ``budget``, hard limits for everything together; ``mapping``, what the gold calls columns and labels;
+            ``raters`` and ``merge``, the columns of several raters and the rule that merges them;
             ``store``, the folder of artifacts (default ``$JURIST_STORE``, else ``./compiled``); ``resume`` or
             ``fresh``, to continue or to forget an interrupted run of the same comparison, so that nothing is paid
             twice; and, of judges given by name, as for

@@ -15,6 +15,7 @@ from ..arguments.groups import Combining
 from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import UsageError, printable
+from ..evaluation.votes import Rule
 from ..gold.goldset import Gold
 from ..gold.mapping import RowMapping
 from ..keeping.artifacts import Store
@@ -167,6 +168,8 @@ class Asking(Loading, total=False):
 
     budget: Budget | None
     mapping: MappingLike | None
+    raters: str | Sequence[str]
+    merge: Rule | None
     store: str | os.PathLike[str] | Store | None
     resume: bool
     fresh: bool
@@ -177,7 +180,8 @@ def resolve_asking(asking: Asking) -> tuple[Surface, Budget, dict[str, Any]]:
     """Return the surface of a job, its limits, and the options of judges that are given by name."""
     options: dict[str, Any] = dict(asking)
     store = open_store(options.pop("store", None))
-    mapping = options.pop("mapping", None)
+    mapping = make_mapping(options.pop("mapping", None))
+    mapping = mapping.with_named(options.pop("raters", ()), options.pop("merge", None))
     start = Start(
         root=store.checkpoints,
         resume=options.pop("resume", False),
@@ -200,6 +204,8 @@ def read_gold(
 ) -> Gold:
     """Return gold from a file, from rows in Python, or as it is. Raises what :meth:`Gold.load` raises."""
     if isinstance(gold, Gold):
+        if mapping is not None and (mapping.raters or mapping.merge):
+            raise UsageError(f"{gold!r} was read before", hint="give raters= and merge= to jurist.Gold.load")
         return gold
     if isinstance(gold, str | os.PathLike):
         return Gold.load(os.fspath(gold), judge, labelled=labelled, mapping=mapping)
@@ -209,7 +215,7 @@ def read_gold(
 def read_holdout(holdout: GoldLike, gold: Gold) -> Gold:
     """Return a test of one's own, read as the gold is: the same columns, labels and shared inputs."""
     if isinstance(holdout, str | os.PathLike):
-        return Gold.load(os.fspath(holdout), gold.settled, mapping=RowMapping(**gold.mapping))
+        return Gold.load(os.fspath(holdout), gold.settled, mapping=RowMapping.of_json(gold.mapping))
     return read_gold(holdout, gold.settled)
 
 

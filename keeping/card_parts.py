@@ -305,9 +305,9 @@ class GoldFileCard(Part):
     @field_validator("mapping")
     @classmethod
     def _check_mapping(cls, mapping: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
-        unknown = sorted(mapping.keys() - {"columns", "labels"})
+        unknown = sorted(mapping.keys() - {"columns", "labels", "merge"})
         if unknown:
-            raise ValueError(f"it maps {unknown[0]}, which is neither columns nor labels")
+            raise ValueError(f"it maps {unknown[0]}, which is not columns, labels or merge")
         return mapping
 
     @property

@@ -314,7 +314,7 @@ def _with_kept_prompt(judge: Judge, artifact: Artifact) -> Judge:
     compiled_judge = defined_judge(artifact.about.definition or {})
     if compiled_judge.template == judge.template:
         return judge
-    return replace(compiled_judge, columns=judge.columns, values=judge.values)
+    return replace(compiled_judge, columns=judge.columns, values=judge.values, merge=judge.merge)
 
 
 def _was_changed(artifact: Artifact, hashes: Mapping[str, str]) -> bool:

@@ -53,7 +53,7 @@ _SETTINGS = (
     "common",
     "temperature",
 )
-_READING_SETTINGS = ("columns", "values")
+_READING_SETTINGS = ("columns", "values", "merge")
 """Settings about how the user's own files are read, which are written only where a judge has them."""
 _OPTIONS_KEY = "options"
 """The key of the options, in the definition of a judge that declares some."""
@@ -120,9 +120,9 @@ def _judge_settings(judge: Judge) -> dict[str, object]:
     for name in _SETTINGS:
         settings[name] = _setting_data(getattr(judge, name))
     for name in _READING_SETTINGS:
-        names = getattr(judge, name)
-        if names:
-            settings[name] = dict(names)
+        setting = getattr(judge, name)
+        if setting:
+            settings[name] = _setting_data(setting)
     if judge.ambiguities != Judge.ambiguities:
         settings["ambiguities"] = _setting_data(judge.ambiguities)
     return settings

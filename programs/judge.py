@@ -24,6 +24,7 @@ from ..cases import Case, Label, Values
 from ..engines.ledger import Purpose
 from ..errors import EmptyInputError, GoldError, JudgeError, UsageError, check_types
 from ..evaluation.scale import Scale
+from ..evaluation.votes import RULES, Rule
 from ..text.escaping import defuse
 from ..text.templates import CHAT, PLAIN, Template
 from ..text.turns import EXACT_TYPES, Text
@@ -127,6 +128,8 @@ class Judge:
         columns: column of your files -> field of the judge, where the names differ. A column may be a path into a row
             (``scores.overall``, ``outputs.0``).
         values: label of your files -> label of the judge, whatever their capitals; ``""`` is no label.
+        merge: the rule that makes one label of what several raters said, such as ``median``; default: ``majority``,
+            and of scores ``mean``.
         options: options that the judge declares, such as ``strictness``: name -> value -> the settings of ``answer``
             under that value, ``{"strictness": {"high": {"positive": frozenset({"poor", "fair"})}}}``. The prompt is the
             same under all; see :meth:`with_options`.
@@ -163,6 +166,7 @@ class Judge:
     temperature: float | None = None
     columns: Mapping[str, str] = field(default_factory=dict, hash=False)
     values: Mapping[str, Label] = field(default_factory=dict, hash=False)
+    merge: Rule | None = field(default=None, hash=False)
     options: Mapping[str, JudgeOption] = field(default_factory=dict, hash=False, repr=False)
     prompt: str | Sequence[Mapping[str, str]] = field(default="", hash=False)
     positive: InitVar[Positive | Mapping[str, Positive]] = ()
@@ -191,6 +195,10 @@ class Judge:
             )
         answer.check_metric(self.name, self.metric)
         check_options(self.name, answer, self.options)
+        if self.merge is not None and self.merge not in RULES:
+            raise JudgeError(
+                f"judge {self.name}: merge={self.merge!r} is no rule", hint=f"use one of {', '.join(RULES)}"
+            )
         object.__setattr__(self, "answer", answer)
         object.__setattr__(self, "metric", self.metric or answer.scale.default)
         self._check_program()

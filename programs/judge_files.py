@@ -5,8 +5,8 @@ installed packages and of Python itself are left out, and so are modules that a 
 ``import``.
 
 There are two hashes: of the bytes, and of the code. Formatting, comments, docstrings and the ``desc=`` of fields change
-only the first, as a version keeps the instruction and the descriptions that it was proven with. ``columns=`` and
-``values=`` of a judge only say how files are read, and change only the first too.
+only the first, as a version keeps the instruction and the descriptions that it was proven with. ``columns=``,
+``values=`` and ``merge=`` of a judge only say how files are read, and change only the first too.
 """
 
 import ast
@@ -147,7 +147,7 @@ def _is_code(keyword: ast.keyword, called: str) -> bool:
     if called in _FIELDS:
         return keyword.arg != "desc" or not _is_text(keyword.value)
     if called == "Judge":
-        return keyword.arg not in ("columns", "values")
+        return keyword.arg not in ("columns", "values", "merge")
     return True
 
 

@@ -12,7 +12,8 @@ from .table import Table, table
 
 if TYPE_CHECKING:
     from ..evaluation.agreement import Agreement, Ceiling, PairAgreement
-    from ..gold.raters import Rule, Strata
+    from ..evaluation.votes import Rule
+    from ..gold.raters import Strata
     from ..keeping.card_parts import CountsCard, DecisionCard, ReferenceCard, ScoreCard
     from ..keeping.records import AttackRecord, LabelProofRecord, RobustnessRecord
 

@@ -68,6 +68,10 @@ class VerdictCard:
         return tuple(part for part in parts if part)
 
 
+SHOWN_REFERENCES = ("constant", "people")
+"""The references beside the judge where not all of them are asked for."""
+
+
 def tone_of(verdict: str) -> Tone:
     """Return the tone of a verdict: ``good`` for better or as good, ``bad`` for worse, else ``open``."""
     if verdict in ("better", "as good"):
@@ -80,7 +84,7 @@ def standing_table(
     scores_by_name: Mapping[str, Scores],
     prices: Mapping[str, Price],
     references: References,
-    shown_references: Sequence[str] = ("constant",),
+    shown_references: Sequence[str] = SHOWN_REFERENCES,
 ) -> Table:
     """Return a table with a row for each name that was scored: its score and the price of a row.
 
@@ -110,7 +114,7 @@ def standing_table(
     return table("", filled_columns, cell_rows)
 
 
-def proof_table(card: CardContent, metric: str, shown_references: Sequence[str] = ("constant",)) -> Table:
+def proof_table(card: CardContent, metric: str, shown_references: Sequence[str] = SHOWN_REFERENCES) -> Table:
     """Return basic, the references that are shown, and compiled of an artifact's card."""
     prices: dict[str, Price] = {}
     for name in card.proven_scores:

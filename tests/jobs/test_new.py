@@ -118,14 +118,26 @@ def test_a_file_that_is_there_is_not_written_over() -> None:
         assert (done.code in (1, 2), words in done.err) == (True, True)
 
 
+def ann_says(number: int) -> str:
+    return "no" if number % 3 == 0 else "yes"
+
+
+def bob_says(number: int) -> str:
+    return "no" if number % 2 else "yes"
+
+
 RATED = {
     # what the rows hold of n, and what the command is told
-    "columns of their own": (lambda n: {"rater:ann": "yes", "rater:bob": ("yes", "no")[n % 2]}, []),
+    "columns of their own": (lambda n: {"rater:ann": ann_says(n), "rater:bob": bob_says(n)}, []),
     "columns that are named": (
-        lambda n: {"Ann": "yes", "Bob": ("yes", "no")[n % 2], "gpt_label": "no"},
+        lambda n: {"Ann": ann_says(n), "Bob": bob_says(n), "gpt_label": "no"},
         ["--column", "Ann=rater:ann", "--column", "Bob=rater:bob"],
     ),
-    "an object": (lambda n: {"ratings": {"ann": "yes", "bob": ("yes", "no")[n % 2]}}, []),
+    "columns of raters": (
+        lambda n: {"ann": ann_says(n), "bob": bob_says(n), "gpt_label": "no"},
+        ["--raters", "ann,bob"],
+    ),
+    "an object": (lambda n: {"ratings": {"ann": ann_says(n), "bob": bob_says(n)}}, []),
 }
 
 
@@ -137,8 +149,12 @@ def test_what_several_raters_said_makes_a_judge_whose_file_names_them(layout: st
     write_jsonl(Path("rated.jsonl"), rows)
     done = ok("new", "polite-reply", "--from", "p.md", "--gold", "rated.jsonl", *named)
     assert "labels yes, no" in done.out
-    assert "12 rows in 12 groups, rated by ann 12, bob 12" in done.out
-    assert "next: jurist gold import polite_reply.py:judge rated.jsonl --merge majority" in done.err
+    assert "6 labelled rows in 6 groups\n" in done.out
+    assert (
+        "the majority of 2 raters (ann, bob); all agree on 6 of 12 units with two ratings or more; 6 cases"
+        in done.out
+    )
+    assert "next: jurist evaluate polite_reply.py:judge:basic --gold rated.jsonl" in done.err
     found = ok("gold", "agreement", "polite_reply.py:judge", "rated.jsonl", "--json").json
     assert (found["raters"], found["units"]) == (["ann", "bob"], 12)
     merged = ("--merge", "majority", "--output", "gold.jsonl", "--json")
@@ -151,7 +167,7 @@ def test_a_row_for_each_rater_makes_a_judge_too() -> None:
         {
             "message": f"Message number {n}",
             "reply": "Hi.",
-            "verdict": ("yes", "no")[n % 2 and who == "bob"],
+            "verdict": bob_says(n) if who == "bob" else ann_says(n),
             "who": who,
         }
         for n in range(12)
@@ -159,4 +175,4 @@ def test_a_row_for_each_rater_makes_a_judge_too() -> None:
     ]
     write_jsonl(Path("rated.jsonl"), rows)
     done = ok("new", "polite-reply", "--from", "p.md", "--gold", "rated.jsonl", "--column", "who=rater")
-    assert "rated by ann 12, bob 12" in done.out
+    assert "the majority of 2 raters (ann, bob)" in done.out
