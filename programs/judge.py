@@ -71,6 +71,18 @@ class OwnSignature(NamedTuple):
         return signature
 
 
+class OwnProgram(NamedTuple):
+    """The place of a program of jurist's own, a class of ``dspy.Module``; called, it makes the program."""
+
+    module: str  # of ``jurist.programs``
+    name: str
+
+    def __call__(self) -> "dspy.Module":
+        """Return a fresh program."""
+        program: dspy.Module = getattr(import_module(f".{self.module}", __package__), self.name)()
+        return program
+
+
 def own_signature(module: str, name: str, *inputs: str) -> Any:
     """Return a placeholder, in the declaration of a judge with a complete answer, for a signature of jurist's own."""
     return OwnSignature(module, name, inputs)
@@ -268,7 +280,7 @@ class Judge:
     def _check_program(self) -> None:
         """Refuse what makes a program and needs arguments."""
         make: Any = self.program
-        if make is None:
+        if make is None or isinstance(make, OwnProgram):
             return
         import dspy
 

@@ -13,28 +13,20 @@ that cannot be read makes the whole sample unusable.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_args
 
-import dspy
 import pydantic
 
 from ..cases import Case, Label, text_hash
-from ..signatures.cognibench import (
-    FactIsFaithful,
-    IsGrounded,
-    IsIrrefutable,
-    IsRational,
-    TierOfStatement,
-    TypeOfStatement,
-)
 from ..signatures.cognibench_labels import LABELS, TIERS, Faithfulness, StatementType, Tier
 from ..text.sentences import locate
 from ..text.turns import Text
 from .answers.labels import OneLabel
 from .cognibench import BELOW, STRICTNESS, CogniBenchRow, dialogue_of, statement_type, strictness_option
-from .judge import Judge, Row
-from .state import Demo
-from .stepwise import Plan, Stepwise
+from .judge import Judge, OwnProgram, Row, own_signature
+
+if TYPE_CHECKING:
+    from .state import Demo
 
 
 class SentenceRow(pydantic.BaseModel):
@@ -130,22 +122,32 @@ def _judge_of_sentence(field: str, kind: Any, labels: Mapping[Label, Label]) -> 
     }
 
 
+def _signature(name: str) -> Any:
+    """Return a signature of one sentence by its name, for the declaration of a judge."""
+    return own_signature("cognibench", name, "reference", "dialogue", "before", "sentence")
+
+
+def _answer(field: str, labels: Sequence[Label], positive: frozenset[Label]) -> OneLabel:
+    """Return the answer of a judge of one sentence."""
+    return OneLabel(
+        field=field, unit="sentence", values={label: label for label in labels}, positive=positive
+    )
+
+
 STATEMENT_TYPE = Judge(
     name="statement-type",
     description="CogniBench: does a sentence state facts, go beyond them (cognitive), or neither (irrelevant)",
-    signature=TypeOfStatement,
-    positive=frozenset({"cognitive"}),
+    signature=_signature("TypeOfStatement"),
+    answer=_answer("statement_type", get_args(StatementType), frozenset({"cognitive"})),
     metric="macro_f1",  # no type is the one that is looked for
-    unit="sentence",
     **_judge_of_sentence("statement_type", StatementType, {label: statement_type(label) for label in LABELS}),
 )
 FACTUAL = Judge(
     name="factual",
     description="CogniBench: is a sentence that states facts faithful to the reference, or invented",
-    signature=FactIsFaithful,
-    positive=frozenset({"invented"}),
+    signature=_signature("FactIsFaithful"),
+    answer=_answer("faithfulness", get_args(Faithfulness), frozenset({"invented"})),
     metric="f1",
-    unit="sentence",
     **_judge_of_sentence("faithfulness", Faithfulness, {"faithful": "faithful", "invented": "invented"}),
 )
 
@@ -164,23 +166,7 @@ def decisions(tier: Label) -> dict[str, bool]:
     return passed_steps
 
 
-class TierSteps(Stepwise):
-    """Asks ``rational``, ``grounded`` and ``irrefutable`` in turn and stops at the first no.
-
-    Its prediction has ``tier`` (``None`` if a decision could not be read) and ``reasoning``: one line for
-    each decision that was made, with its reason.
-    """
-
-    plan = Plan("tests in turn", {"field": "tier", "steps": STEPS, "ends": TIERS})
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.rational = dspy.Predict(IsRational)
-        self.grounded = dspy.Predict(IsGrounded)
-        self.irrefutable = dspy.Predict(IsIrrefutable)
-
-
-def _demonstrate_decisions(case: Case) -> dict[str, Demo]:
+def _demonstrate_decisions(case: Case) -> "dict[str, Demo]":
     """Return the decisions that gold implies; gold has no reasons, and steps that it does not come to are absent."""
     label = case.gold[0] if case.gold else None
     if label is None:
@@ -196,13 +182,10 @@ TIER = Judge(
     name="tier",
     variant="steps",
     description="CogniBench: the tier of a sentence that goes beyond facts: rational, then grounded, then irrefutable",
-    signature=TierOfStatement,
-    program=TierSteps,
-    answer=OneLabel(
-        field="tier",
-        unit="sentence",
-        values={tier: tier for tier in TIERS},
-        positive=_BELOW[STRICTNESS],
+    signature=_signature("TierOfStatement"),
+    program=OwnProgram("tier_steps", "TierSteps"),
+    answer=replace(
+        _answer("tier", TIERS, _BELOW[STRICTNESS]),
         details=lambda tier, hallucinated: {**dict.fromkeys(STEPS), **decisions(tier)},
     ),
     options=strictness_option(_BELOW),
@@ -215,6 +198,7 @@ TIER_DIRECT = replace(
     name="tier-direct",
     variant="direct",
     description="CogniBench: the same tier, chosen among the four in one call (the other line of Table 1)",
+    signature=_signature("TierOfStatement"),
     program=None,
     demonstrations=None,
 )
