@@ -1,0 +1,126 @@
+"""The words of the documentation: plain sentences, few private words, and no more pages than people read."""
+
+import importlib.util
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pages import ROOT, pages
+
+PAGES = list(pages())
+DOCS = [page for page in PAGES if page.parent.name == "docs"]
+
+RIDDLES = (
+    "without a model, has .",
+    "that nobody ever checked",
+    "who reaches what at which price",
+    "which the basic prompt can see",
+    "so that everything runs, not as a floor",
+    "Rows are found by an `id`",
+    "better left to people",
+    "is no floor",
+    "says all that is wrong",
+    "The ten lines at the end say",
+    "holds the worse end of the interval against the limit",
+    "where they tell most",
+    "what is not clear is said",
+    "an empty one says nothing",
+    "are asked as they were proven",
+    "the proof is of the old",
+    "mostly has the better score",
+    "may say hardly more than ten rows",
+    "over three positive rows is a recall over three rows",
+    "cover more often than they say",
+    "which was never tried on it",
+    "which was opened most often",
+    "of which the old ones tell less",
+    "how often luck alone would do this if",
+    "stands what needs no language model",
+    "too low to say this",
+    "whatever helps, in one search",
+    "are met before it",
+    "drawn towards the prompt that each was made from",
+    "are shown to nobody",
+    "groups of cases agree, by the permutation",
+    "must pass in the same way over that",
+    "show them, those of one prompt refuse",
+    "say nearly alike makes no groups one",
+    "They are said in a line",
+    "They illustrate; they do not",
+    "changes nothing (no error in 12 groups)",
+    "than units of their own would",
+    "for most metrics nothing lies beyond",
+    "pressed before that labels nothing",
+)
+"""A telling part of sentences that readers had to read twice: written again, they are put in other words."""
+
+HABITS = {
+    "a page begins with its result": r"\A#[^\n]*\n+This page is for",
+    "who does what": r"\b(?:is|are) said in (?:a|one) line\b",
+    "the cheap and the expensive": r"\ba dear(?:er)? (?:one|judge|model)\b",
+    "jurist, not a nobody, says it": r"\b(?:it is|this is) said\b",
+}
+"""What a rule asks for -> words that break it."""
+
+MOST_WORDS = 48_000
+"""Words of `docs/`, which may only become fewer: 45,000 are the aim."""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_sentences_are_plain(page: Path) -> None:
+    text = re.sub(r"\s+", " ", page.read_text(encoding="utf-8"))
+    assert [riddle for riddle in RIDDLES if riddle in text] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_habits_that_make_a_page_hard_are_absent(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert [rule for rule, pattern in HABITS.items() if re.search(pattern, text)] == []
+
+
+def test_the_documentation_only_becomes_shorter() -> None:
+    words = sum(len(page.read_text(encoding="utf-8").split()) for page in DOCS)
+    assert words <= MOST_WORDS, f"{words:,} words: shorten a page, or leave one out"
+
+
+def glossary() -> Any:
+    """Return the hook of the site that links the words of the glossary."""
+    spec = importlib.util.spec_from_file_location("glossary", ROOT / "docs" / "glossary.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_private_words_are_at_most_twenty() -> None:
+    module = glossary()
+    words = module.glossary_words((ROOT / "docs" / "index.md").read_text(encoding="utf-8"))
+    assert 0 < len(words) == len(set(words)) <= 20
+    assert set(words) >= module.COMMON_WORDS
+
+
+def test_nouns_of_the_code_are_forty() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    table = page.partition("## Words")[2].partition("## ")[0]
+    nouns = re.findall(r"^\| (?!word \|)([a-z ]+) \|", table, re.MULTILINE)
+    assert len(nouns) == len(set(nouns)) == 40
+
+
+@pytest.mark.parametrize(
+    ("page", "linked"),
+    [
+        ("The gold has groups, and gold again.", "The [gold](index.md#glossary) has groups, and gold again."),
+        ("`gold` is gold", "`gold` is [gold](index.md#glossary)"),
+        ("# gold\n\ngold", "# gold\n\n[gold](index.md#glossary)"),
+        ("```sh\ngold\n```\ngold", "```sh\ngold\n```\n[gold](index.md#glossary)"),
+        ("| gold |\n|---|\n| gold |", "| gold |\n|---|\n| [gold](index.md#glossary) |"),
+        ("[more gold](gold.md) than gold", "[more gold](gold.md) than [gold](index.md#glossary)"),
+        ("gold, then [gold](index.md#glossary)", "gold, then [gold](index.md#glossary)"),
+        ("marigold, gold-plated", "marigold, gold-plated"),
+        ("two openings", "two [openings](index.md#glossary)"),
+    ],
+)
+def test_the_first_use_of_a_private_word_leads_to_the_glossary(page: str, linked: str) -> None:
+    assert glossary().link_first_uses(page, ["gold", "opening"]) == linked
