@@ -226,7 +226,7 @@ def test_new_says_how_to_name_raters_where_it_finds_none() -> None:
     assert 'merge="unanimous"' in Path("may_answer.py").read_text("utf-8")
     assert Gold.load("labels.jsonl", jurist.judge("may_answer.py:judge")).rule == "unanimous"
     with pytest.raises(JudgeError, match="'most' is no rule"):
-        jurist.Judge(name="x", signature=FECT.signature, merge="most")  # type: ignore[arg-type]
+        jurist.Judge(name="x", signature=FECT.signature, positive="false", merge="most")  # type: ignore[arg-type]
 
 
 def test_a_log_is_scored_on_merged_labels_too() -> None:
