@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,6 +17,7 @@ from ..errors import BudgetExhausted, OptimizerError, StopRequested
 from ..evaluation.scale import resolve
 from ..evaluation.votes import Sampling
 from ..programs.asking import Asker
+from ..programs.generator import Generator
 from ..programs.judge import Judge
 from ..programs.own_answer import OwnAnswer
 from ..programs.settings import FOR_SEARCHES, AskSettings
@@ -24,6 +25,7 @@ from ..programs.state import PromptState
 from ..programs.verdict_sources import FIRST_CASES, with_readable_adapter
 from ..programs.verdicts import Verdict
 from ..text.templates import CHAT
+from ..text.wording import Language, language_of, strings
 from .board import Board
 from .candidate import DEFAULT_SETTING, Candidate, Setting
 from .settings import SettingValue, change_fields, list_settings
@@ -121,6 +123,19 @@ class Job:
     def proposer_note(self) -> str:
         """A note for proposers on the judge's model; empty where a prompt is an ordinary one."""
         return FOR_DECISION_MODELS if self.decides else ""
+
+    @property
+    def generator(self) -> Generator | None:
+        """The judge as a generator, whose prompts write; ``None`` for a judge that judges."""
+        return self.judge if isinstance(self.judge, Generator) else None
+
+    @cached_property
+    def language(self) -> Language:
+        """The language of most of the texts to learn from: in it a proposer is asked for prompts of writers."""
+        languages = Counter[Language]()
+        for case in self.train:
+            languages[language_of(" ".join(strings(case.inputs)))] += 1
+        return "zh" if languages["zh"] > languages["en"] else "en"
 
     @property
     def calls_per_case(self) -> int:

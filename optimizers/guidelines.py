@@ -14,8 +14,9 @@ from ..programs.state import PromptState
 from .base import Job
 from .board import Candidate
 from .drawing import blocks
-from .proposing import CopyGuard, Writing, exemplar, propose, task, truths
+from .proposing import CopyGuard, Writing, exemplar, propose, signature_for, task, truths
 from .raced import Track
+from .writers import DistilWritingRules
 
 Lesson: TypeAlias = tuple[Case, str]
 """A case, and in words what people said of it or what was wrong with its verdict."""
@@ -60,7 +61,7 @@ class Guidelines(Writing):
         if turn == 1:
             lessons = self.reasons(track.job)
         if not lessons:
-            lessons = track.feedback(leader)
+            lessons = track.feedback(leader, answering(track.job))
         state, params = self.ruled(track.job, leader.state, lessons)
         if not params:
             return []
@@ -108,14 +109,15 @@ class Guidelines(Writing):
     ) -> dict[str, list[str]]:
         """Return rule -> ids of the cases that it rests on, without rules that copy training cases."""
         inputs = {"task": task(job, name), "current_instruction": instruction}
+        signature = signature_for(job, DistilRules, DistilWritingRules)
         guard = CopyGuard(job.train, [instruction])
         rules: dict[str, list[str]] = {}
         for portion in blocks(lessons, self.batch):
             exemplars: list[str] = []
             for number, (case, words) in enumerate(portion, 1):
-                exemplars.append(f"case {number}\n{exemplar(case, words)}")
+                exemplars.append(f"case {number}\n{exemplar(job, name, case, words)}")
             request = {**inputs, "cases": "\n\n".join(exemplars)}
-            for answer in propose(job, DistilRules, [request], self.temperature):
+            for answer in propose(job, signature, [request], self.temperature):
                 for line in answer["rules"].splitlines():
                     match = _RULE.fullmatch(line)
                     if match is None or guard.share(match[1]) > self.copied:

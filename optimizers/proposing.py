@@ -16,11 +16,14 @@ from dspy import AdapterParseError, LMError
 from ..cases import Case
 from ..engines.failures import ROW_REFUSED, fatal, jurist_error_in, kind_of, model_error
 from ..programs.answers.base import Answer
+from ..programs.languages import in_language
 from ..programs.together import asking_of, run_to_end, together
 from ..text.escaping import defuse
 from ..text.wording import normalised, strings
 from .base import Job
 from .board import Candidate
+from .objective import Objective, Outcome
+from .writers import describe_step, failures_of_step
 
 _USELESS = 10
 """Unusable proposals of one kind in a row after which no more of this kind are asked for."""
@@ -49,9 +52,8 @@ def propose(
     kind = signature.__name__
     if count_proposals(job, kind):
         return []
-    for note in (job.judge.answer.proposer_note, job.proposer_note):
-        if note:
-            signature = signature.with_instructions(f"{signature.instructions}\n\n{note}")
+    if job.proposer_note:
+        signature = signature.with_instructions(f"{signature.instructions}\n\n{job.proposer_note}")
     predict = dspy.Predict(signature)
     failed: list[LMError] = []
 
@@ -107,9 +109,23 @@ def count_proposals(job: Job, kind: str, count: int = 0, usable: int = 0) -> boo
     return is_over
 
 
-def task(job: Job, *names: str) -> str:
-    """Return a description for a proposer of the judge's inputs, its answer, and the outputs of the steps ``names``."""
+def signature_for(
+    job: Job, judges: type[dspy.Signature], writers: type[dspy.Signature]
+) -> type[dspy.Signature]:
+    """Return what a proposer is asked: of judges, or of generators in the language of their documents."""
+    if job.generator is None:
+        return judges
+    return in_language(writers, job.language)
+
+
+def task(job: Job, name: str) -> str:
+    """Return a description for a proposer of the judge's inputs, its answer, and the outputs of the step ``name``.
+
+    Of a generator it describes the step alone.
+    """
     judge = job.judge
+    if job.generator is not None:
+        return describe_step(job.generator, name, job.language)
     lines = ["inputs:"]
     for name, info in judge.signature.input_fields.items():
         lines.append(f"- {name}: {info.json_schema_extra['desc']}")
@@ -122,13 +138,9 @@ def task(job: Job, *names: str) -> str:
         )
     predictors = dict(judge.basic().named_predictors())
     step_lines: list[str] = []
-    if len(predictors) > 1:
-        for name in names:
-            if name in predictors:
-                for field, info in predictors[name].signature.output_fields.items():
-                    step_lines.append(
-                        f"the step {name} must answer {field}: {info.json_schema_extra['desc']}"
-                    )
+    if len(predictors) > 1 and name in predictors:
+        for field, info in predictors[name].signature.output_fields.items():
+            step_lines.append(f"the step {name} must answer {field}: {info.json_schema_extra['desc']}")
     if step_lines:
         lines.append(f"it asks in steps: {', '.join(predictors)}")
         lines.extend(step_lines)
@@ -148,25 +160,46 @@ def scored(name: str, best_first: Sequence[tuple[Candidate, float]]) -> str:
     return "\n\n".join(entries)
 
 
-def exemplars(lessons: Iterable[tuple[Case, str]]) -> list[str]:
-    """Return the :func:`exemplar` of each case with a text about it."""
+def lessons_of(
+    job: Job, objective: Objective, step: str, outcomes: Iterable[tuple[Case, Outcome]]
+) -> list[tuple[Case, str]]:
+    """Return the cases with an error, each with what was wrong in words.
+
+    Of a generator these are the items that failed a check which concerns what the predictor ``step`` writes.
+    """
+    if job.generator is not None:
+        return failures_of_step(job.generator, step, outcomes, job.language)
+    lessons: list[tuple[Case, str]] = []
+    for case, outcome in outcomes:
+        if outcome.has_error:
+            lessons.append((case, objective.feedback(case, outcome)))
+    return lessons
+
+
+def exemplars(job: Job, step: str, lessons: Iterable[tuple[Case, str]]) -> list[str]:
+    """Return the :func:`exemplar` of each case with a text about a step."""
     texts: list[str] = []
     for case, words in lessons:
-        texts.append(exemplar(case, words))
+        texts.append(exemplar(job, step, case, words))
     return texts
 
 
-def exemplar(case: Case, words: str) -> str:
-    """Return a text for a proposer: the inputs of a case, shortened, words about it, and the reason of its label."""
+def exemplar(job: Job, step: str, case: Case, words: str) -> str:
+    """Return a text for a proposer: the inputs of a case, shortened, words about it, and the reason of its label.
+
+    Of a generator's case it has the inputs that the step is given.
+    """
+    names = set(case.inputs)
+    if job.generator is not None:
+        names &= set(dict(job.generator.basic().named_predictors())[step].signature.input_fields)
     lines: list[str] = []
     for name, value in case.inputs.items():
-        if isinstance(value, str):
+        if name in names and isinstance(value, str):
             lines.append(f"{name}: {value[:_QUOTED]}")
-    evidence = "\n".join(lines)
-    text = f"{evidence}\n{words}"
+    lines.append(words)
     if case.reason:
-        text += f"\nwhy people say so: {case.reason[:_QUOTED]}"
-    return text
+        lines.append(f"why people say so: {case.reason[:_QUOTED]}")
+    return "\n".join(lines)
 
 
 def truths(case: Case, answer: Answer) -> str:

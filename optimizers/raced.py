@@ -19,7 +19,7 @@ from .base import Job, Optimizer
 from .board import Board, Candidate
 from .drawing import blocks, order_by_strata
 from .objective import Outcome
-from .proposing import CopyGuard, Writing
+from .proposing import CopyGuard, Writing, lessons_of
 from .standing import Standing
 from .worth import ROWS_PER_POINT
 
@@ -197,13 +197,9 @@ class Track:
                 pairs.append((case, outcomes[case.id]))
         return pairs
 
-    def feedback(self, candidate: Candidate) -> list[tuple[Case, str]]:
-        """Return the cases that a candidate got wrong, each with what was wrong in words."""
-        lessons: list[tuple[Case, str]] = []
-        for case, outcome in self.known(candidate):
-            if outcome.has_error:
-                lessons.append((case, self.board.objective.feedback(case, outcome)))
-        return lessons
+    def feedback(self, candidate: Candidate, step: str) -> list[tuple[Case, str]]:
+        """Return the cases that a candidate got wrong, each with what was wrong with the predictor ``step``."""
+        return lessons_of(self.job, self.board.objective, step, self.known(candidate))
 
     def fresh(self, state: PromptState, **arguments: Any) -> list[Candidate]:
         """Enter a prompt, with the arguments of :meth:`Board.add`, and return it; nothing if the board has it."""

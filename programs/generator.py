@@ -28,6 +28,8 @@ from .stepwise import Making, Steps, Stepwise
 
 ToRow = Callable[[Case, CheckedItem, int], Mapping[str, Any]]
 """(document, item, its number) -> its row; ``reasons`` and ``provenance`` in it are added to those of the output."""
+REASONS_JOINT = "; "
+"""What stands between the reasons of a check by code."""
 _FACTS = ("title", "topic", "language")
 """Facts of every document, which may be inputs."""
 
@@ -38,6 +40,8 @@ class Generator(Judge):
 
     Attributes:
         checks: the names of the checks that the program gives for each item.
+        concerns: check, or a reason that a check by code gives -> the predictors whose writing it is about. Only they
+            are shown its failures when prompts are optimized (HaluAgent section 3.2); default: all predictors.
         items: how many items it is to write from each document.
         document: the input field that gets the document's text; default: the first. ``title``, ``topic`` and
             ``language`` may be inputs too.
@@ -48,6 +52,7 @@ class Generator(Judge):
     """
 
     checks: tuple[str, ...] = ()
+    concerns: Mapping[str, Sequence[str]] = field(default_factory=dict, hash=False, repr=False)
     items: int = 1
     case_nouns: tuple[str, str] = ("document", "documents")
     case_calls: Callable[[Case], tuple[int, int]] | None = field(default=None, repr=False)
@@ -89,6 +94,29 @@ class Generator(Judge):
             return self.case_calls(case)
         calls = self.calls - self.verifier_calls
         return calls, calls
+
+    def reason_for(self, step: str, check: str, reason: str) -> str | None:
+        """Return the part of a failed check's reason that concerns a predictor; ``None`` if the failure does not."""
+        if step not in self._concerns.get(check, (step,)):
+            return None
+        parts: list[str] = []
+        for part in reason.split(REASONS_JOINT):
+            if step in self._concerns.get(part, (step,)):
+                parts.append(part)
+        if not parts:
+            return None
+        return REASONS_JOINT.join(parts)
+
+    @cached_property
+    def _concerns(self) -> Mapping[str, Sequence[str]]:
+        """``concerns``, whose predictors all exist."""
+        names = [name for name, _ in self.basic().named_predictors()]
+        for check, steps in self.concerns.items():
+            for step in steps:
+                if step not in names:
+                    hint = f"name one of {', '.join(names)}"
+                    raise JudgeError(f"generator {self.name}: concerns[{check!r}] names {step!r}", hint=hint)
+        return self.concerns
 
     @property
     def checked(self) -> Checked:

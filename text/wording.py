@@ -8,9 +8,12 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from .ranking import CJK
+
+Language: TypeAlias = Literal["en", "zh"]
+"""A language in which prompts are written; every text that is not Chinese counts as English."""
 
 _REPEATED = 256
 """Texts whose normal form is remembered: rows repeat the text of their source, mostly one after the other."""
@@ -34,7 +37,7 @@ def is_chinese(text: str) -> bool:
     return chinese_share(text) >= 0.5
 
 
-def language_of(text: str) -> Literal["en", "zh"]:
+def language_of(text: str) -> Language:
     """Return ``zh`` for a text of which at least half of the words are Chinese or Japanese characters, else ``en``."""
     if is_chinese(text):
         return "zh"

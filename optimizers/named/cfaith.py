@@ -7,8 +7,9 @@ import dspy
 
 from ..base import Job
 from ..candidate import Candidate
-from ..proposing import Writing, cut_portions, exemplars, propose, scored, task
+from ..proposing import Writing, cut_portions, exemplars, propose, scored, signature_for, task
 from ..raced import Raced, Track
+from ..writers import RewriteWriting
 
 
 class RewriteInstruction(dspy.Signature):
@@ -45,21 +46,24 @@ class CFaith(Writing, Raced):
         return self.rewrites * len(job.judge.basic().predictors())
 
     def propose(self, track: Track, turn: int) -> list[Candidate]:
-        """Rewrite the leader's instructions, those of all predictors together, from its errors."""
+        """Rewrite the leader's instructions together, each from its errors: of a generator, from its own step's."""
+        job = track.job
         leader = track.leader
-        errors = exemplars(track.feedback(leader))
-        if not errors:
-            return []
-        error_portions = cut_portions(errors, self.errors, turn, self.rewrites)
+        signature = signature_for(job, RewriteInstruction, RewriteWriting)
         texts: dict[str, list[str]] = {}
         for name, prompt in leader.state.predictors.items():
+            errors = exemplars(job, name, track.feedback(leader, name))
+            if not errors:  # what it writes fails no check
+                continue
             values = {
-                "task": task(track.job, name),
+                "task": task(job, name),
                 "current_instruction": prompt.instructions,
                 "scored_instructions": scored(name, track.best(self.shown)),
             }
-            requests = [{**values, "errors": portion} for portion in error_portions]
-            answers = propose(track.job, RewriteInstruction, requests, self.temperature)
+            requests: list[dict[str, str]] = []
+            for portion in cut_portions(errors, self.errors, turn, self.rewrites):
+                requests.append({**values, "errors": portion})
+            answers = propose(job, signature, requests, self.temperature)
             texts[name] = [answer["instruction"] for answer in answers]
         return track.write(self, leader, _rewrites(texts))
 

@@ -14,8 +14,9 @@ from ..base import Job
 from ..board import Board, Candidate
 from ..demonstrations import collect_demos
 from ..guidelines import answering, with_more_rules
-from ..proposing import Writing, exemplar, propose, task
+from ..proposing import Writing, exemplar, propose, signature_for, task
 from ..raced import Raced, Track
+from ..writers import SayWhyFailed
 
 _LENGTHS = 400  # characters; within one such length, cases count as equally long
 _CHOICE = 4  # times as many cases as are taken are drawn from: the clearest and shortest
@@ -122,7 +123,7 @@ class Contrastive(Raced):
         rules: list[dict[str, Any]] = []
         for case in confusion.cases[: self.mistakes]:
             wrong = "; ".join(confusion.errors[case.id])
-            reason = case.reason or _proposed_reason(track.job, name, exemplar(case, wrong))
+            reason = case.reason or _proposed_reason(track.job, name, exemplar(track.job, name, case, wrong))
             if reason:
                 rule = " ".join(f"{wrong}, which is wrong: {reason}".split())
                 rules.append({"rule": defuse(rule), "cases": [case.id]})
@@ -137,7 +138,8 @@ class Contrastive(Raced):
 
 def _proposed_reason(job: Job, predictor: str, mistake: str) -> str:
     """Return why a proposer calls an answer wrong; empty if it gives no usable reply."""
-    answers = propose(job, SayWhyWrong, [{"task": task(job, predictor), "mistake": mistake}], 0.0)
+    signature = signature_for(job, SayWhyWrong, SayWhyFailed)
+    answers = propose(job, signature, [{"task": task(job, predictor), "mistake": mistake}], 0.0)
     if not answers:
         return ""
     return answers[0]["reason"]

@@ -7,8 +7,9 @@ import dspy
 
 from ..base import Job
 from ..candidate import Candidate
-from ..proposing import Writing, cut_portions, exemplars, propose, scored, task
+from ..proposing import Writing, cut_portions, exemplars, propose, scored, signature_for, task
 from ..raced import Raced, Track
+from ..writers import ProposeWriting
 
 
 class ProposeInstruction(dspy.Signature):
@@ -46,12 +47,13 @@ class Opro(Writing, Raced):
         leader = track.text
         names = tuple(leader.state.predictors)
         name = names[(turn - 1) % len(names)]
-        errors = exemplars(track.feedback(leader))
+        errors = exemplars(track.job, name, track.feedback(leader, name))
         values = {"task": task(track.job, name), "scored_instructions": scored(name, track.best(self.shown))}
+        signature = signature_for(track.job, ProposeInstruction, ProposeWriting)
         requests: list[dict[str, str]] = []
         for portion in cut_portions(errors, self.exemplars, turn, self.candidates):
             requests.append({**values, "errors": portion or "none"})
-        answers = propose(track.job, ProposeInstruction, requests, self.temperature)
+        answers = propose(track.job, signature, requests, self.temperature)
         return track.write(self, leader, [{name: answer["instruction"]} for answer in answers])
 
 

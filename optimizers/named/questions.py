@@ -140,7 +140,7 @@ class QuestionsOptimizer(Writing, Optimizer):
             outcome = board.outcome(start, case)
             if outcome is not None:
                 words += f"\nthe judge: {_describe_verdict(outcome.verdict, has_error=outcome.has_error)}"
-            texts.append(f"row {number}\n{exemplar(case, words)}")
+            texts.append(f"row {number}\n{exemplar(job, answering(job), case, words)}")
         return texts
 
     def _usable_questions(self, text: str, guard: CopyGuard) -> Questions:

@@ -7,7 +7,8 @@ from ..base import Job, Optimizer
 from ..board import Board, Candidate
 from ..demonstrations import add_remembered_rows, list_demonstrable_cases
 from ..drawing import order_by_strata
-from ..guidelines import Guidelines
+from ..guidelines import Guidelines, answering
+from ..proposing import lessons_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,9 +56,8 @@ class Teach(Guidelines, Optimizer):
                 job.labelled_train(), job.judge.answer, random.Random(f"teach/{job.seed}")
             )
             judged_cases = order[: self.errors]
-            for case, outcome in zip(judged_cases, board.score(start, judged_cases), strict=True):
-                if outcome.has_error:
-                    lessons.append((case, board.objective.feedback(case, outcome)))
+            outcomes = list(zip(judged_cases, board.score(start, judged_cases), strict=True))
+            lessons = lessons_of(job, board.objective, answering(job), outcomes)
         state, params = self.ruled(job, start.state, lessons)
         words = f"{len(params.get('rules', ()))} rules of {len(lessons)} cases"
         if job.shows_demonstrations:

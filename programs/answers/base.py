@@ -39,8 +39,6 @@ class Answer(ABC):
 
     part: ClassVar[str] = "value"  # the name under which output lines hold a value
     has_examples: ClassVar[bool] = True  # whether gold makes demonstrations
-    # what a proposer has to know besides, where being wrong is not to disagree with people
-    proposer_note: ClassVar[str] = ""
     presentations: ClassVar[int] = 1  # how many times one sample asks a case
     columns: ClassVar[tuple[str, ...]] = ()  # in which rows may hold what is judged and how, both at once
     per_unit: ClassVar[bool] = False  # whether a row holds a list with a value for each unit

@@ -125,12 +125,6 @@ class Checked(Answer):
 
     part: ClassVar[str] = "items"
     has_examples: ClassVar[bool] = False
-    proposer_note: ClassVar[str] = (
-        "This judge is a program that writes items from documents and has them checked. Nobody labelled them: a case "
-        "is wrong if an item fails a check, and what is said of it is what was written, which check failed, and why. "
-        "The score is the share of items that pass all checks. Write an instruction after which they pass; do not "
-        "name the checks or tell the writer to claim that they hold."
-    )
 
     @cached_property
     def scale(self) -> CheckedItems:

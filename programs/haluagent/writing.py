@@ -12,7 +12,7 @@ away, all texts are in the document's language, and no two answers say the same 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import dspy
 
@@ -35,9 +35,9 @@ from ...text.ranking import near
 from ...text.sentences import split
 from ...text.tables import read_table
 from ...text.terms import numbers, terms
-from ...text.wording import chinese_share, count_words, is_chinese, language_of
+from ...text.wording import Language, chinese_share, count_words, is_chinese, language_of
 from ..frozen import Frozen, verifier
-from ..generator import Generator
+from ..generator import REASONS_JOINT, Generator
 from ..judge import Judge, Row
 from ..stepwise import Making, PartOfSteps, Steps, Stepwise
 from .judges import DEFINITIONS, definition
@@ -89,23 +89,53 @@ def gives_answer_away(question: str, answer: str) -> bool:
     )
 
 
+_FAULTS: Final[Mapping[str, Mapping[str, str]]] = read_table(__package__, "faults")
+"""Language -> fault -> the words for it."""
+_STEPS_OF_FAULTS: Final = {
+    "passage": "question",
+    "leak": "question",
+    "language": "question",
+    "hallucination_language": "hallucinations",
+    "empty": "hallucinations",
+    "correct": "hallucinations",
+    "repeated": "hallucinations",
+}
+"""Fault -> the step that wrote the text at fault."""
+
+
 def find_problems(
     knowledge: str, question: str, answer: str, passage: str, hallucinated: Sequence[str], place: int
 ) -> Iterator[str]:
     """Yield the faults of the hallucinated answer at ``place`` (from 0), and of the question that it belongs to."""
+    words = _FAULTS[language_of(knowledge)]
     if not stands_in_document(passage, knowledge):
-        yield "the passage does not stand in the document word for word"
+        yield words["passage"]
     if gives_answer_away(question, answer):
-        yield "the question gives its answer away"
+        yield words["leak"]
     hallucinated_answer = hallucinated[place]
-    if any(_is_foreign(text, knowledge) for text in (question, answer, hallucinated_answer)):
-        yield "a text is not in the language of the document"
+    if _is_foreign(question, knowledge) or _is_foreign(answer, knowledge):
+        yield words["language"]
+    if _is_foreign(hallucinated_answer, knowledge):
+        yield words["hallucination_language"]
     if not comparable(hallucinated_answer):
-        yield "the hallucinated answer is empty"
+        yield words["empty"]
     if alike(hallucinated_answer, answer):
-        yield "the hallucinated answer repeats the correct answer"
+        yield words["correct"]
     if any(alike(hallucinated_answer, earlier_answer) for earlier_answer in hallucinated[:place]):
-        yield "the hallucinated answer repeats another one"
+        yield words["repeated"]
+
+
+def _concerned_steps() -> dict[str, tuple[str, ...]]:
+    """Return the steps that each check, and each fault that code finds, concerns (C-FAITH section 3.2)."""
+    steps: dict[str, tuple[str, ...]] = {
+        "answer": ("question",),
+        "hallucination": ("hallucinations",),
+        "label": ("label",),
+    }
+    for words in _FAULTS.values():
+        for fault, step in _STEPS_OF_FAULTS.items():
+            steps[words[fault]] = (step,)
+    return steps
 
 
 def _is_foreign(text: str, document: str) -> bool:
@@ -129,10 +159,6 @@ ANSWERS: Final = 3
 """Hallucinated answers to a question."""
 CHARACTERS: Final = 3000
 """Characters of a document, unless another limit is asked for."""
-
-
-Language = Literal["en", "zh"]
-"""The language of the instructions; items are in the language of the document."""
 
 
 def examples_of(name: str, signature: type[dspy.Signature], language: Language) -> list[dspy.Example]:
@@ -240,7 +266,7 @@ def _verifier_check(reply: dspy.Prediction, field: str) -> dict[str, object]:
 
 def _form_check(problems: Sequence[str]) -> dict[str, object]:
     """Return the verdict of the checks by code, with all problems as its reason."""
-    return {"verdict": "no" if problems else "yes", "reason": "; ".join(problems)}
+    return {"verdict": "no" if problems else "yes", "reason": REASONS_JOINT.join(problems)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -328,6 +354,7 @@ def haluagent(
         signature=WriteQuestion,
         program=Making(HaluAgent, (language,)),
         checks=CHECKS,
+        concerns=_concerned_steps(),
         items=ANSWERS,
         document="knowledge",
         expand=QuestionsOfDocument(types=types, characters=characters),

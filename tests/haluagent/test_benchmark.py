@@ -338,4 +338,4 @@ def test_a_foreign_title_is_no_fault_in_a_chinese_document(answer, is_fault):
         "这部电影的导演生于法国，他最有名的作品是《Le fabuleux destin d'Amélie Poulain》，于2001年上映。"
     )
     problems = list(find_problems(document, "他喜欢哪部电影？", "不知道。", document, [answer], 0))
-    assert problems == ["a text is not in the language of the document"] * is_fault
+    assert problems == ["幻觉答案与文档的语言不同"] * is_fault

@@ -1,13 +1,14 @@
 """``jurist compile haluagent``: the prompts that change, and how many documents it takes."""
 
 import json
+import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 from fakes import reply
 from loopback import field_of
-from small import ok
+from small import cli, ok
 
 from jurist.gold.goldset import Gold
 from jurist.programs.haluagent.writing import HALUAGENT
@@ -73,6 +74,61 @@ def test_all_three_prompts_are_rewritten(serve, fake_key):
     assert ["hallucinations", "label", "question"] in changed
     diff = ok("artifacts", "diff", "haluagent:basic", "haluagent@1").out
     assert all(f"## {name}: instruction" in diff for name in ("label", "question"))
+
+
+def faulty(messages):
+    """Write Chinese items that fail every check, each for a reason of its own; propose a rule."""
+    system, text = str(messages[0]["content"]), str(messages[-1]["content"])
+    if "`fits`" in system:
+        return reply("chat", reason="类型不符", fits="no")
+    if "`hallucinated`" in system:
+        return reply("chat", reason="说得太荒唐", hallucinated="no")
+    if "`correct`" in system:
+        return reply("chat", reason="答案不完整", correct="uncertain")
+    if "`types`" in system:
+        return reply("chat", types=["relation"] * 3)
+    if "`hallucinated_answers`" in system:
+        place = field_of(text, "question")[:4]
+        return reply("chat", hallucinated_answers=[f"{place}的保罗", f"{place}的保罗", f"{place}的克拉拉"])
+    if "`question`" in system:
+        place = field_of(text, "knowledge").partition("的")[0]
+        return reply("chat", question=f"{place}有谁来过？", correct_answer="萨克斯", passage="无此原文。")
+    return reply("chat", instruction="按要求写。" + field_of(text, "current_instruction"))
+
+
+def test_each_agent_is_shown_what_its_own_check_found_in_the_language_of_the_documents(serve, fake_key):
+    places = [f"{chr(0x5000 + 7 * n)}{chr(0x5F00 + 11 * n)}{chr(0x6B00 + 13 * n)}镇" for n in range(40)]
+    rows = [
+        {"id": place, "text": f"{place}的磨坊很老。萨克斯来过{place}，看过{place}的钟。"} for place in places
+    ]
+    Path("docs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    server = serve(faulty)
+    few = ("--set", "rewrites=1", "--set", "steps=1", "--max-calls", "3000", "--force", "--json")
+    asked = ("compile", "haluagent-zh", "--gold", "docs.jsonl", "--optimizer", "cfaith", *few)
+    cli(*asked, "--model", "openai/x", "--api-base", server.url, "--yes", "--anyway")
+    proposals = {}
+    for hit in server.hits:
+        system, text = (str(hit.body["messages"][place]["content"]) for place in (0, -1))
+        if "`instruction`" in system:
+            assert "改写一个写作步骤的指令" in system
+            assert not any(word in system + text for word in ("judge", "label's definition", "positive"))
+            step = re.search(r"这里是步骤 (\w+)", text)[1]
+            proposals[step] = field_of(text, "errors")
+    found = {
+        "question": {"答案不完整", "依据的原文不是从文档中原样抄录的"},
+        "hallucinations": {"说得太荒唐", "幻觉答案与另一个幻觉答案相同"},
+        "label": {"类型不符"},
+    }
+    assert proposals.keys() == found.keys()
+    reasons = set.union(*found.values())
+    for step, errors in proposals.items():
+        shown = {reason for reason in reasons if reason in errors}
+        assert shown
+        assert shown <= found[step]
+        entries = errors.split("未通过：")[:-1]
+        documents = {re.search(r"(...)镇", entry)[0] for entry in entries}
+        assert len(documents) == len(entries) == 8
+    assert "磨坊" not in proposals["label"]  # which does not see the document
 
 
 def test_at_most_sixty_documents_are_learned_from_and_twenty_selected_on():
