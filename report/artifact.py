@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import zip_longest
 
 from ..cases import Case
 from ..errors import JuristError, plural
@@ -27,10 +28,12 @@ from ..keeping.card_parts import ConstantCard, ProofFigures
 from ..keeping.records import ProofRecord
 from ..programs.judge import Judge
 from ..programs.state import PromptState
-from .differing import basic_state, change_words, prompt_changes, sign_of
+from .differing import KEPT_PROMPT, basic_state, change_words, prompt_changes, sign_of
 from .document import Cases, Document, Link, Part, Section, Tone
 from .judged import SYSTEMS, paired_cases
 from .next_step import choose_next_step, outcome_of
+from .plots import ThresholdPoint, threshold_plot
+from .proof_plots import calibration_plot, gain_by_calls, quality_by_price, scores_by_group, standing_plot
 from .scores import (
     OFFLINE,
     ceiling_table,
@@ -76,20 +79,12 @@ _TONES: Mapping[str, Tone] = {
 }
 _TAKEN = "Rows are gold labels, columns what the judge said; the stronger the colour, the more of the row."
 _REFERENCES = ("constant", "words", "neighbours", "people", "second labelling")
+_SHOWN_SYSTEMS = ("compiled", "basic")
 _ERRORS = 5
 """Kinds of wrong answers that the first screen counts."""
 _CUTS = 12  # rows of the table of probabilities, about
+_HASH_LETTERS = 16  # that the first screen shows
 _FEW_GROUPS = 10  # below it, only a large difference can be shown
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Cut:
-    """A threshold of probability, and what it would find."""
-
-    threshold: float
-    units: int
-    precision: float
-    recall: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,34 +122,46 @@ class ArtifactReport:
             tone=_TONES.get(standing, "open"),
             lead=self._lead(figures),
             front=self._front_sections(figures.metric, basic),
-            sections=self._open_sections(basic) + self._folded_sections(figures.metric),
+            sections=[self._plots_section(figures.metric)]
+            + self._open_sections(basic)
+            + self._folded_sections(figures.metric),
         )
 
     def _document_of_basic(self) -> Document:
         """Return the report of a compilation that kept the basic prompt: what was tried, and what to do next."""
         card, judge = self._card, self.artifact.about.reference
         gold = card.gold
-        prompts = plural(card.optimizer.candidates or 0, "prompt")
+        noun = "documents" if self._generates else "cases"
+        others = (card.optimizer.candidates or 1) - 1
+        tried = f"No other prompt was tried on {gold.train} train and {gold.dev} dev {noun}."
+        if others:
+            tried = (
+                f"{plural(others, 'other prompt')} tried on {gold.train} train and {gold.dev} dev {noun}; none was "
+                "better than the basic prompt by more than luck."
+            )
         commands = [
             ("search longer", f"jurist compile {judge} --max-calls N"),
             ("search in another way", f"jurist compile {judge} --optimizer NAME"),
-            (
-                "see what the basic prompt gets wrong",
-                f"jurist evaluate {judge}:basic --gold labels.csv --verbose",
-            ),
         ]
+        if not self._generates:
+            commands.append(
+                (
+                    "see what the basic prompt gets wrong",
+                    f"jurist evaluate {judge}:basic --gold labels.csv --verbose",
+                )
+            )
         return Document(
             subject=self.artifact.ref,
             about=f"compiled {card.created[:10]} on {gold.name}",
-            headline="Nothing better than the prompt you started with was found",
+            headline=f"Nothing better than the prompt you started with was found ({engine_words(self.artifact.model)})",
             tone="open",
             lead=[
-                f"{prompts} tried on {gold.train} train and {gold.dev} dev cases. None was better than the basic "
-                f"prompt by more than luck, so nothing was asked of the {gold.test} sealed cases, and they are not "
-                "opened. More labelled rows may find more."
+                f"{tried} Nothing was asked of the {gold.test} sealed {noun}, and they are not opened.",
+                f"More {'documents' if self._generates else 'labelled rows'} may find more.",
             ],
             front=(Section("next", "Next", [table("", ["what", "command"], commands, layout="commands")]),),
             sections=(
+                Section("plots", "Plots", gain_by_calls(self.artifact)),
                 Section("people", "Gold and people", list(self._people())),
                 Section("cost", "What compiling cost", self._cost_lines()),
             ),
@@ -184,7 +191,7 @@ class ArtifactReport:
             tone="open",
             lead=[card.refit_words],
             front=(
-                Section("learned", "What the prompt learned", learned),
+                Section("learned", "What compiling changed", learned),
                 Section("next", "Next", [table("", ["what", "command"], commands, layout="commands")]),
             ),
             sections=(
@@ -199,16 +206,38 @@ class ArtifactReport:
             return []
         return [spend_line(self._card.spend)]
 
+    def _plots_section(self, metric: str) -> Section:
+        """Return the section of what the proof and the search look like."""
+        card = self._card
+        plots = quality_by_price(card, metric, self._shown_references)
+        plots += gain_by_calls(self.artifact)
+        if self._systems:
+            meaning = "mean closeness to the gold label"
+            if self._generates:
+                meaning = "share of items that pass"
+            elif self.judge.comparison.right_means:
+                meaning = "share of units that are right"
+            scale = self.judge.answer.scale
+            plots += scores_by_group(scale, self._systems["basic"], self._systems["compiled"], meaning)
+        plots += calibration_plot(card)
+        if not self.judge.answer.criteria:  # each of several criteria has its own probability
+            threshold = self._sampling.threshold if self._sampling.by_probability else None
+            plots += threshold_plot(self._cuts[::-1], threshold)
+        return Section("plots", "Plots", plots)
+
     def _open_sections(self, basic: PromptState) -> list[Section]:
         """Return the sections below the first screen that are seen at once: errors, cases, prompt."""
         errors: list[Part] = []
-        for name, rows in self._systems.items():
-            if not self._generates:
-                errors += confusion_table(name, count_confusions(self.judge.answer.scale, rows), opens=name)
+        if not self._generates:
+            errors += self._error_tables()
         changed = (
             "Green words were added by compiling, red ones were removed; an instruction that is another one "
             "altogether stands beside the basic one."
         )
+        if change_words(basic, self.artifact.state, self._card.forms) == KEPT_PROMPT:
+            changed = (
+                f"{_capitalised(KEPT_PROMPT)}: compiling changed no word of it and added no demonstration."
+            )
         sealed_test = f"The sealed test, {len(self._proof)} cases"
         if self.judge.comparison.right_means:
             sealed_test += f"; right means: {self.judge.comparison.right_means}"
@@ -220,6 +249,18 @@ class ArtifactReport:
             Section("cases", "Cases", cases, intro=f"{sealed_test}. {advice}"),
             Section("prompt", "Prompt", prompt, intro=changed),
         ]
+
+    def _error_tables(self) -> list[Table]:
+        """Return gold against answers, compiled beside basic; of several criteria, each has a table of its own."""
+        answer = self.judge.answer
+        tables_by_system: list[list[Table]] = []
+        for name, rows in self._systems.items():
+            counts = count_confusions(answer.scale, rows)
+            tables_by_system.append(confusion_table(name, counts, opens=name, criteria=answer.criteria))
+        tables: list[Table] = []
+        for beside in zip_longest(*tables_by_system):
+            tables.extend([one for one in beside if one is not None])
+        return tables
 
     def _folded_sections(self, metric: str) -> list[Section]:
         """Return the sections of which only the heading is seen at first."""
@@ -238,8 +279,9 @@ class ArtifactReport:
     def _scores_section(self, metric: str) -> Section:
         """Return the section of all metrics and of the counts of units."""
         card = self._card
-        scores: list[Part] = [scores_table("", card.proven_scores, metric)]
-        for system in SYSTEMS:
+        scores_by_system = {system: card.proven_scores[system] for system in _SHOWN_SYSTEMS}
+        scores: list[Part] = [scores_table("", scores_by_system, metric)]
+        for system in _SHOWN_SYSTEMS:
             if system in card.counts:
                 scores.append(counts_line(system, card.counts[system]))
         intro = (
@@ -266,8 +308,8 @@ class ArtifactReport:
         """Return the section of how the prompt was searched for."""
         optimizer = self._card.optimizer
         text = (
-            f"{optimizer.name} tried {optimizer.candidates} prompts on train and dev. The choice was made by "
-            "a lower bound and not by the highest mean: the best of many noisy means is mostly luck. "
+            f"{optimizer.name} tried {plural(optimizer.candidates or 0, 'candidate')} on train and dev. The choice was "
+            "made by a lower bound and not by the highest mean: the best of many noisy means is mostly luck. "
             f"jurist artifacts show {self.artifact.ref} --history has them all."
         )
         return Section("search", "Search", [text])
@@ -312,12 +354,13 @@ class ArtifactReport:
         commands = []
         for purpose, command in self._commands(metric):
             commands.append((purpose, command + self.store_option))
-        standing = [proof_table(card, metric, _REFERENCES + tuple(card.member_references))]
+        standing: list[Part] = list(standing_plot(card, metric, self._shown_references))
+        standing.append(proof_table(card, metric, self._shown_references))
         standing.extend(criteria_table(card.decision))
         return (
             Section("standing", "How good it is", standing),
             Section("remaining", "Errors that remain", list(self._remaining())),
-            Section("learned", "What the prompt learned", learned),
+            Section("learned", "What compiling changed", learned),
             Section("proven", "Proven with", [self._proven_table()]),
             Section("next", "Next", [table("", ["what", "command"], commands, layout="commands")]),
             Section("remarks", "What to know", list(self._notes())),
@@ -340,7 +383,7 @@ class ArtifactReport:
             ("compiling took", spend),
             ("when", card.created.replace("T", " ").rstrip("Z") + " UTC"),
             ("sealed test", f"{card.gold.test} cases of {card.gold.name}, opened {openings}"),
-            ("artifact sha256", self.artifact.sha256),
+            ("artifact sha256", f"{self.artifact.sha256[:_HASH_LETTERS]}…"),
         ]
         return table("", ["name", "value"], facts, layout="facts")
 
@@ -484,6 +527,11 @@ class ArtifactReport:
             yield f"{_capitalised(OFFLINE)}."
 
     @property
+    def _shown_references(self) -> tuple[str, ...]:
+        """The names of all references that the report shows."""
+        return _REFERENCES + tuple(self._card.member_references)
+
+    @property
     def _card(self) -> Card:
         return self.artifact.about
 
@@ -515,10 +563,13 @@ class ArtifactReport:
             note = f"The inputs of {missing} of {len(self._proof)} cases are not shown: {why}."
         return paired_cases(self.judge.answer, self._proof, cases_by_id, note)
 
-    def _cuts(self) -> list[_Cut]:
-        """Return the result of each threshold, the highest first; nothing if all probabilities are one."""
+    @cached_property
+    def _cuts(self) -> list[ThresholdPoint]:
+        """The result of each threshold, the highest first; nothing if all probabilities are one."""
         from sklearn.metrics import precision_recall_curve
 
+        if not (self._proof and self.judge.answer.scale.has_probabilities):
+            return []
         is_positive, probabilities = self._labelled_probabilities()
         different = {probability for probability in probabilities if probability >= 0}
         if len(different) < 2 or not any(is_positive):
@@ -528,10 +579,14 @@ class ArtifactReport:
         for precision, recall, threshold in zip(precisions[:-1], recalls[:-1], thresholds, strict=True):
             if threshold >= 0:
                 units = sum(probability >= threshold for probability in probabilities)
-                cut = _Cut(
-                    threshold=float(threshold), units=units, precision=float(precision), recall=float(recall)
+                cuts.append(
+                    ThresholdPoint(
+                        threshold=float(threshold),
+                        units=units,
+                        precision=float(precision),
+                        recall=float(recall),
+                    )
                 )
-                cuts.append(cut)
         return cuts[::-1]
 
     def _labelled_probabilities(self) -> tuple[list[bool], list[float]]:
@@ -553,7 +608,7 @@ class ArtifactReport:
 
     def _sure(self) -> Iterator[Table]:
         """Yield the thresholds to choose from, and what the card says of how right the probabilities are."""
-        cuts = self._cuts() if self.judge.answer.scale.has_probabilities else []
+        cuts = self._cuts
         cut_rows = []
         for cut in cuts[:: max(1, len(cuts) // _CUTS)]:
             cut_rows.append([f"{cut.threshold:.2f}", cut.units, f"{cut.precision:.3f}", f"{cut.recall:.3f}"])
@@ -578,10 +633,10 @@ class ArtifactReport:
 
     @cached_property
     def _systems(self) -> dict[str, list[Row]]:
-        """The rows of the proof by who answered; empty without a proof."""
+        """The rows of the proof by who answered, compiled first; empty without a proof."""
         if not self._proof:
             return {}
-        return {system: self._rows(system) for system in SYSTEMS}
+        return {system: self._rows(system) for system in _SHOWN_SYSTEMS}
 
     @cached_property
     def _ceiling(self) -> Ceiling | None:

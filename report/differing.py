@@ -19,6 +19,8 @@ from .document import Change, Changes, Word, readable_text
 from .scores import Scores, metric_cell, number_cell
 from .table import Table, table
 
+KEPT_PROMPT = "the basic prompt was kept"
+"""What is said of a prompt that compiling did not change."""
 _MARKS = {"same": "{}", "removed": "[-{}-]", "added": "{{+{}+}}"}
 _NO_PROMPT = PredictorPrompt(instructions="")
 ADAPTER_WORDS: Mapping[str, str] = {PLAIN: "your text as it stands", CHAT: "chat layout", JSON: "JSON layout"}
@@ -226,7 +228,7 @@ def change_words(basic: PromptState, compiled: PromptState, adapters: tuple[str,
     if compiled.questions and compiled.questions != basic.questions:
         parts.append(f"asks {plural(len(compiled.questions), 'question')} besides")
     if not parts:
-        return "the basic one, unchanged"
+        return KEPT_PROMPT
     words = ", ".join(parts)
     if added_runs:
         longest_run = max(added_runs, key=len)

@@ -1,4 +1,4 @@
-"""Reports as values: sections with tables, lines, changed texts and cases. :mod:`.page` makes a page of one."""
+"""Reports as values: sections with tables, plots, lines, changed texts and cases. :mod:`.page` makes a page of one."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -37,6 +37,16 @@ class Changes:
         for word in self.words:
             letters[word.change] += len(word.text)
         return 2 * letters["same"] < max(letters["added"], letters["removed"]) and min(letters.values()) > 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plot:
+    """A drawing, and what it shows in words and figures."""
+
+    title: str  # its heading
+    description: str  # a sentence on what is drawn
+    svg: str  # an element of SVG, in which every text is escaped
+    table: Table  # the same figures
 
 
 class UnitEntry(TypedDict):
@@ -92,7 +102,7 @@ class Link(NamedTuple):
     filters: Mapping[str, str]
 
 
-Part: TypeAlias = Table | Changes | Cases | Link | str
+Part: TypeAlias = Table | Changes | Cases | Link | Plot | str
 """A part of a section; texts that follow each other are the lines of one list."""
 
 

@@ -14,6 +14,7 @@ from importlib import resources
 from itertools import groupby
 from typing import Any, TypeAlias
 
+from ..evaluation.measured import UNANSWERED
 from .document import Cases, Document, Part, Section
 from .table import Table
 
@@ -30,6 +31,7 @@ def as_page(document: Document) -> str:
         front=_filled_sections(document.front),
         sections=_filled_sections(document.sections),
         shown=_macro_parts,
+        unanswered=UNANSWERED,
         pack=pack,
     )
 

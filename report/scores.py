@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import plural
@@ -74,9 +74,14 @@ def metric_cell(score: ScoreCard | None) -> str:
     text = f"{score.value:.3f}"
     if score.low < score.high:
         text += f" [{score.low:.3f}, {score.high:.3f}]"
-    if score.best - score.worst > 1e-9:
+    if has_unanswered(score):
         text += f" ({score.worst:.3f} to {score.best:.3f} if all units were answered)"
     return text
+
+
+def has_unanswered(score: ScoreCard | None) -> bool:
+    """Return whether a score is over answered units alone, and the others could move it."""
+    return score is not None and score.best - score.worst > 1e-9
 
 
 def scores_table(title: str, scores_by_name: Mapping[str, Scores], metric: str) -> Table:
@@ -96,15 +101,31 @@ def _marked_metric(name: str, metric: str) -> str:
     return f"{name} *" if name == metric else name
 
 
-def confusion_table(name: str, counts: Mapping[str, Mapping[str, int]], opens: str = "") -> list[Table]:
-    """Return gold -> judged -> units as tables, one for each set of answers; none where there are none."""
-    rows_by_answers: dict[tuple[str, ...], list[list[object]]] = {}
+def confusion_table(
+    name: str, counts: Mapping[str, Mapping[str, int]], opens: str = "", criteria: Iterable[str] = ()
+) -> list[Table]:
+    """Return gold -> judged -> units as tables; none where there are none.
+
+    Args:
+        name: who answered.
+        counts: the units; with several criteria the keys are ``criterion: label``.
+        opens: the judge whose cases open at a click on a number; empty if none do.
+        criteria: the names of the criteria, each of which has a table of its own.
+    """
+    rows_by_table: dict[tuple[str, tuple[str, ...]], list[list[object]]] = {}
     for gold, judged in counts.items():
-        rows_by_answers.setdefault(tuple(judged), []).append([gold, *judged.values()])
-    title = f"{name}: gold labels (rows) and what the judge said (columns)"
+        criterion, label = "", gold
+        for other in criteria:
+            if gold.startswith(f"{other}: "):
+                criterion, label = other, gold.removeprefix(f"{other}: ")
+        rows_by_table.setdefault((criterion, tuple(judged)), []).append([label, *judged.values()])
     tables = []
-    for answers, rows in rows_by_answers.items():
-        tables.append(table(title, ["gold", *answers], rows, layout="counts", opens=opens))
+    for (criterion, answers), rows in rows_by_table.items():
+        whose = f"{criterion}, {name}" if criterion else name
+        title = f"{whose}: gold labels (rows) and what the judge said (columns)"
+        tables.append(
+            table(title, ["gold", *answers], rows, layout="counts", opens=opens, criterion=criterion)
+        )
     return tables
 
 

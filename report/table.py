@@ -32,6 +32,8 @@ class Table:
     # values) and ``commands`` are lists.
     layout: Layout = "columns"
     opens: str = ""  # of ``counts``: the judge whose cases open at a click on their cell; empty if none do
+    criterion: str = ""  # of ``counts``: the criterion whose labels they are; empty for a judge of one
+    main_rows: tuple[int, ...] = ()  # the places of rows that stand out on a page, from 0
 
     def column(self, position: int) -> list[str]:
         """Return the name of a column, and its cells."""
@@ -47,6 +49,8 @@ def table(
     rows: Sequence[Sequence[object]],
     layout: Layout = "columns",
     opens: str = "",
+    criterion: str = "",
+    main_rows: tuple[int, ...] = (),
 ) -> Table:
     """Return a table of any values; a column whose cells are all numbers is a column of numbers."""
     cell_rows: list[tuple[str, ...]] = []
@@ -65,6 +69,8 @@ def table(
         rows=tuple(cell_rows),
         layout=layout,
         opens=opens,
+        criterion=criterion,
+        main_rows=main_rows,
     )
 
 

@@ -18,6 +18,7 @@ from .scores import (
     References,
     ResultData,
     Scores,
+    has_unanswered,
     joint_spend_line,
     metric_cell,
     number_cell,
@@ -88,21 +89,23 @@ def standing_table(
 ) -> Table:
     """Return a table with a row for each name that was scored: its score and the price of a row.
 
-    References (those named in ``shown_references``, and logs) follow the first row. Empty columns are left out.
+    References (those named in ``shown_references``, and logs) follow the judges. The first row, which the table is
+    about, stands out. Empty columns are left out.
     """
     rows = []
     for name, scores in scores_by_name.items():
         price = prices.get(name, Price())
         rows.append([name, metric_cell(scores[metric]), *price.cells])
-    reference_rows = []
     for name, reference in references.items():
         if reference is None:
             continue
         if name in shown_references or name.startswith("recorded:"):
             answer = f"{name}: {reference.answer}"
-            reference_rows.append([answer, metric_cell(reference.interval), "-", "-", "-"])
-    rows[1:1] = reference_rows
-    columns = ["", f"{metric} [95 % interval]", "tokens a row", "USD per 1,000 rows", "seconds a row"]
+            rows.append([answer, metric_cell(reference.interval), "-", "-", "-"])
+    name = metric
+    if any(has_unanswered(scores[metric]) for scores in scores_by_name.values()):
+        name = f"{metric} of answered units"
+    columns = ["", f"{name} [95 % interval]", "tokens a row", "USD per 1,000 rows", "seconds a row"]
     places = [0, 1]
     for place in (2, 3, 4):
         if any(row[place] != "-" for row in rows):
@@ -111,19 +114,21 @@ def standing_table(
     cell_rows = []
     for row in rows:
         cell_rows.append([row[place] for place in places])
-    return table("", filled_columns, cell_rows)
+    return table("", filled_columns, cell_rows, main_rows=(0,))
 
 
 def proof_table(card: CardContent, metric: str, shown_references: Sequence[str] = SHOWN_REFERENCES) -> Table:
-    """Return basic, the references that are shown, and compiled of an artifact's card."""
+    """Return compiled, basic, and the references that are shown, of an artifact's card."""
     prices: dict[str, Price] = {}
-    for name in card.proven_scores:
+    scores_by_name: dict[str, Scores] = {}
+    for name in ("compiled", "basic"):
+        scores_by_name[name] = card.proven_scores[name]
         prices[name] = Price(
             tokens=card.tokens_of(name).total,
             dollars_per_1000=card.dollars_per_1000_rows.get(name),
             seconds=card.seconds_per_row.get(name),
         )
-    return standing_table(metric, card.proven_scores, prices, card.references, shown_references)
+    return standing_table(metric, scores_by_name, prices, card.references, shown_references)
 
 
 def panel_words(card: CardContent) -> str:

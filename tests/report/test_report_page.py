@@ -97,6 +97,27 @@ def test_every_figure_is_the_cards(folder: Path) -> None:
     assert "<span>gate</span> <span>fect@1</span>" in text
 
 
+def test_plots_show_the_proof_and_the_search_and_none_is_empty(folder: Path) -> None:
+    text = (folder / "page.html").read_text()
+    card = json.loads((folder / "compiled/fect/1/card.json").read_text())
+    groups = {row["group"] for row in read_jsonl(folder / "compiled/fect/1/proof.jsonl")}
+    figures = dict(
+        re.findall(r'<figure class="plot">\s*<figcaption>(.*?)</figcaption>(.*?)</figure>', text, re.DOTALL)
+    )
+    forest = figures["Against what else answers the same rows"]
+    for reference in card["references"].values():
+        assert reference is None or f"{reference['score']:.3f}" in forest
+    assert figures["By group"].count("<tr>") == 1 + min(24, len(groups))
+    candidates = read_jsonl(folder / "compiled/fect/1/history.jsonl")
+    assert (
+        f"of {len([one for one in candidates if one['estimate']])} candidates"
+        in figures["Gain against calls"]
+    )
+    for figure in figures.values():
+        assert len(re.findall("<circle|<polyline", figure)) > 1
+        assert "nan" not in figure
+
+
 def test_every_count_opens_the_units_that_it_counts(folder: Path) -> None:
     rows, text = read_jsonl(folder / "compiled/fect/1/proof.jsonl"), (folder / "page.html").read_text()
     data = unpacked(text)

@@ -3,6 +3,7 @@
 Every situation is proven by the functions that prove a compilation, on made-up answers; nothing is a recorded card.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,14 +17,14 @@ from jurist.evaluation.scale import resolve
 from jurist.evaluation.units import encode
 from jurist.jobs.references import LEARNERS, Reference, References
 from jurist.keeping.artifacts import Store
-from jurist.keeping.card_parts import CriterionCard, DecisionCard
+from jurist.keeping.card_parts import CriterionCard, DecisionCard, ScoreCard
 from jurist.programs.catalogue import find
 from jurist.programs.fect import FECT
 from jurist.programs.state import PromptState
 from jurist.report.artifact import ArtifactReport
 from jurist.report.document import Document, readable_text
 from jurist.report.table import Table
-from jurist.report.verdict import criteria_words
+from jurist.report.verdict import criteria_words, standing_table
 
 GOLD = ("non_factual", "factual", "non_factual", "factual")
 OTHER = {"non_factual": "factual", "factual": "non_factual"}
@@ -260,8 +261,28 @@ def test_the_report_of_a_generator_counts_documents_and_names_no_label() -> None
     )
     assert "of 30 documents, all items of 26 pass all checks." in text
     assert "30 sealed documents" in text
+    assert not re.search(r"\bof 0\b|labelled *$|judged ,", text, re.MULTILINE)
     for line in ("of 0 units", "no answer, labelled", "units corrected", *USE, *NEVER):
         assert line not in text
+
+
+def test_a_score_of_answered_units_alone_is_called_that() -> None:
+    whole = ScoreCard(value=0.9, low=0.8, high=1.0, worst=0.9, best=0.9)
+    partial = ScoreCard(value=0.9, low=0.8, high=1.0, worst=0.6, best=0.93)
+    assert standing_table("f1", {"a": {"f1": whole}}, {}, {}).columns[1].name == "f1 [95 % interval]"
+    said = standing_table("f1", {"a": {"f1": whole}, "b": {"f1": partial}}, {}, {})
+    assert said.columns[1].name == "f1 of answered units [95 % interval]"
+    assert said.main_rows == (0,)
+
+
+def test_compiled_stands_first_and_references_last() -> None:
+    situation = SITUATIONS["better than basic, a constant and the references"]
+    document = reported(situation)
+    tables = [part for section in document.front for part in section.parts if isinstance(part, Table)]
+    names = [row[0] for row in tables[0].rows]
+    assert names[:2] == ["compiled", "basic"]
+    assert all(":" in name for name in names[2:])
+    assert tables[0].main_rows == (0,)
 
 
 def test_each_of_several_criteria_has_its_own_verdict() -> None:
