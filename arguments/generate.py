@@ -163,6 +163,9 @@ class DialogueOptions(
     )
     turns: str = option("N|MIN-MAX", "exchanges a dialogue", "3")
     words: str = option("MIN-MAX", "length of every assistant turn; a Chinese character is a word", "40-200")
+    per_topic: int | None = option(
+        "N", "documents of each topic, drawn by lot with --seed (default: all)", type=positive_integer
+    )
 
 
 class BenchmarkOptions(

@@ -102,7 +102,13 @@ class AgreementOptions(JudgedGold, command="gold agreement", does="gold.measure_
     """How far raters agree, how well each does against the rest, and how much merging leaves ambiguous."""
 
 
-class ReviewOptions(JudgedGold, command="review", does="pages.review_units"):
+class ReviewOptions(
+    JudgedGold,
+    SeedOptions,
+    command="review",
+    does="pages.review_units",
+    helps={"seed": "of --sample (default: 0)"},
+):
     """Label rows, on a page on this machine or in a sheet. The most informative units come first: where raters
     differ, where the judge wavers or differs from gold; then what has no label. JUDGE@V takes the gold that it was
     compiled on.
@@ -112,6 +118,7 @@ class ReviewOptions(JudgedGold, command="review", does="pages.review_units"):
       jurist review fect claims.jsonl -o ann.csv --rater ann               # a sheet for a spreadsheet
       jurist review fect claims.jsonl --verdicts verdicts.jsonl -o labels.jsonl
       jurist review fect claims.jsonl -o labels.jsonl --rater ann,bob --host 0.0.0.0    # a link for each of them
+      jurist review label-check bench/verified.jsonl -o ann.csv --rater ann --sample 300
       jurist gold import fect claims.jsonl labels.jsonl --merge reviewed --output gold2.jsonl
 
     Raters never see each other's labels on the page; what they differ on is settled at /resolve. Ctrl-C ends it, and
@@ -132,6 +139,11 @@ class ReviewOptions(JudgedGold, command="review", does="pages.review_units"):
     guideline: str | None = option("F.md", "how to label (default: the bundled set's, else the basic prompt)")
     every: bool = flag("also units that have a gold label on which nobody and nothing differs", flags="--all")
     top: int | None = option("N", "the first N units only", type=positive_integer)
+    sample: int | None = option(
+        "N",
+        "N units of all by lot, labelled or not; each rater gets the same ones, until --seed is another",
+        type=positive_integer,
+    )
     host: str = option(
         "ADDRESS", "of the page (default: 127.0.0.1); from elsewhere raters need links", "127.0.0.1"
     )

@@ -16,7 +16,7 @@ from ..cases import Case
 from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import JudgeError, UnknownJudgeError, UsageError, suggest_name
-from ..gold.documents import read_documents
+from ..gold.documents import Document, read_documents
 from ..gold.goldset import Gold
 from ..gold.new_rows import read_rows
 from ..gold.rejects import Rejects
@@ -28,7 +28,7 @@ from ..jobs.generation import Generation, generate, rejects_path
 from ..keeping.loaders import load_judge
 from ..keeping.loading import LoadedJudge
 from ..papers.cognibench.assess import DIALOGUES, DialogueAssessment, check_judge, read_prompts
-from ..papers.cognibench.dialogues import plans
+from ..papers.cognibench.dialogues import plans, uniform_over_topics
 from ..papers.faithqa.assess import QueryAssessment, read_questions
 from ..papers.faithqa.benchmark import plan_rows, query_statistics, statistics_table
 from ..papers.haluagent.assess import ItemAssessment, check_compares
@@ -128,7 +128,10 @@ def _write_items(
 def generate_dialogues(options: DialogueOptions) -> Result:
     """Write dialogues; exit code 3 if too many were rejected."""
     turns, words = range_of(options.turns, "--turns"), range_of(options.words, "--words")
-    rows = plans(read_documents(options.input), options.seed, turns=turns, words=words)
+    documents: Sequence[Document] = read_documents(options.input)
+    if options.per_topic is not None:
+        documents = uniform_over_topics(documents, options.per_topic, options.seed)
+    rows = plans(documents, options.seed, turns=turns, words=words)
     loaded = _writer(options)
     job = Generation(
         loaded=loaded,

@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import random
 import secrets
 import signal
 import socket
@@ -53,10 +54,17 @@ def review_units(options: ReviewOptions) -> Result:
         raise UsageError(f"{Path(options.output)} does not say how to label", hint=hint)
     gold, name, judged = _reviewed_gold(options)
     sheet_rater = options.rater if suffix == ".csv" else ""
-    lines = _lines_to_review(gold, judged, sheet_rater, every=options.every)
+    every = options.every or options.sample is not None
+    lines = _lines_to_review(gold, judged, sheet_rater, every=every)
     if not lines:
         hint = "--all takes every unit, --verdicts those that the judge wavers on"
         raise UsageError("there is no unit to review: each has a label on which nothing differs", hint=hint)
+    if options.sample is not None:
+        drawn_units = _draw_units(gold, options.sample, options.seed)
+        lines = [line for line in lines if (line.case.id, line.unit) in drawn_units]
+        if not lines:
+            hint = "draw more of them, or others with --seed"
+            raise UsageError(f"the rater has labelled the {len(drawn_units)} units that are drawn", hint=hint)
     first_lines = lines[: options.top]
     if suffix == ".csv":
         return _write_review_sheet(first_lines, gold, options, name)
@@ -96,6 +104,12 @@ def _lines_to_review(
     for line in open_lines(gold, rater=sheet_rater, with_labelled=every):
         lines[line.case.id, line.unit] = line
     return list(lines.values())
+
+
+def _draw_units(gold: Gold, number: int, seed: int) -> set[tuple[str, int]]:
+    """Return at most so many units by lot, each by its case and its place, whatever is labelled already."""
+    units = sorted((line.case.id, line.unit) for line in open_lines(gold, with_labelled=True))
+    return set(random.Random(seed).sample(units, min(number, len(units))))
 
 
 def _serve_review_page(lines: Sequence[SheetLine], gold: Gold, options: ReviewOptions, name: str) -> Result:

@@ -11,12 +11,31 @@ from ...gold.documents import Document
 from ...programs.dialogue import Range
 
 
+def uniform_over_topics(documents: Sequence[Document], number: int, seed: int) -> list[Document]:
+    """Return at most ``number`` documents of each topic by lot, in their order (appendix A.6, Figure 11).
+
+    A document that is added takes the place of one of its topic, or of none.
+    """
+    documents_of_topic: dict[str, list[Document]] = {}
+    for document in documents:
+        documents_of_topic.setdefault(document.topic, []).append(document)
+    drawn_ids: set[str] = set()
+    for of_topic in documents_of_topic.values():
+        by_lot = sorted(of_topic, key=lambda document: _lot(seed, document.id))
+        drawn_ids.update(document.id for document in by_lot[:number])
+    return [document for document in documents if document.id in drawn_ids]
+
+
+def _lot(seed: int, document_id: str) -> bytes:
+    """Return the lot that a document draws."""
+    return hashlib.sha256(f"{seed}\x1f{document_id}".encode("utf-8", "surrogatepass")).digest()
+
+
 def plans(documents: Sequence[Document], seed: int, *, turns: Range, words: Range) -> list[dict[str, Any]]:
     """Return the dialogues to make, of so many turns and words a turn, as rows of their generator, one a document."""
     rows = []
     for document in documents:
-        digest = hashlib.sha256(f"{seed}\x1f{document.id}".encode("utf-8", "surrogatepass")).digest()
-        chance = int.from_bytes(digest[:8], "big") >> 1
+        chance = int.from_bytes(_lot(seed, document.id)[:8], "big") >> 1
         rows.append(
             {
                 "id": document.id,

@@ -4,14 +4,16 @@ Every choice follows from the seed and the query's number, so that a longer benc
 """
 
 import json
+import math
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from statistics import median
 from typing import Any, Final
 
-from ...errors import UsageError
+from ...errors import GoldError, UsageError
 from ...gold.documents import Document
 from ...programs.faithqa.writing import ANALYSIS, ARTICLES, EVALUATED, LIMIT, TASKS
 from ...report.table import Table
@@ -38,7 +40,16 @@ _COUNTED: Final = ("difficulty", "missing", "topic")
 def plan_rows(
     documents: Sequence[Document], *, size: int, tasks: Sequence[str] = TASKS, seed: int = 0
 ) -> Iterator[dict[str, object]]:
-    """Yield a row for each query that is to be written."""
+    """Yield a row for each query that is to be written.
+
+    A document with a ``popularity`` (any number that is higher for what more people know) is asked about with an easy
+    query if it is at or above the median of its topic, else with a hard one (appendix A.6.1). The difficulty of the
+    others is drawn by lot.
+
+    Raises:
+        UsageError: there is nothing to write from, or no such task.
+        GoldError: a popularity is no number.
+    """
     if size < 1 or not tasks or not documents:
         raise UsageError("a benchmark of no queries", hint="give documents, a task and a size of 1 or more")
     for task in tasks:
@@ -51,6 +62,7 @@ def plan_rows(
             hint=f"give more documents with the same topic, or leave {' and '.join(ANALYSIS)} out of --tasks",
         )
     languages = sorted({document.language for document in documents})
+    difficulties = _difficulties_by_popularity(documents)
     shares = [SHARES[task] for task in tasks]
     for number in range(size):
         draw = random.Random(f"{seed}|{number}")
@@ -60,8 +72,38 @@ def plan_rows(
         elif task in ANALYSIS:
             row = _document_row(draw, _near_documents(draw, tuple(draw.choice(large_groups))), task)
         else:
-            row = _document_row(draw, [draw.choice(documents)], task)
+            document = draw.choice(documents)
+            row = _document_row(draw, [document], task, difficulties.get(document.id, ""))
         yield {"id": f"{task}-{number:05}", "task": task, **row}
+
+
+def _difficulties_by_popularity(documents: Sequence[Document]) -> dict[str, str]:
+    """Return id -> difficulty of the queries about a document, for the documents that have a popularity."""
+    popularity: dict[str, float] = {}
+    values_of_topic: dict[str, list[float]] = defaultdict(list)
+    for document in documents:
+        value = document.extra.get("popularity")
+        if value not in (None, ""):
+            popularity[document.id] = _number_of_popularity(value, document.source)
+            values_of_topic[document.topic].append(popularity[document.id])
+    difficulties = {}
+    for document in documents:
+        if document.id in popularity:
+            is_well_known = popularity[document.id] >= median(values_of_topic[document.topic])
+            difficulties[document.id] = "easy" if is_well_known else "hard"
+    return difficulties
+
+
+def _number_of_popularity(value: object, source: str) -> float:
+    """Return the number that a column of popularity holds."""
+    try:
+        number = float(str(value))
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        hint = "give a number, such as views of its page, or leave it empty"
+        raise GoldError(f"the popularity {value!r} is no number", path=source, field="popularity", hint=hint)
+    return number
 
 
 def _large_groups(documents: Sequence[Document]) -> list[list[Document]]:
@@ -91,8 +133,13 @@ def _near_documents(draw: random.Random, documents: tuple[Document, ...]) -> lis
     return draw.sample([first] + neighbours[: ARTICLES - 1], ARTICLES)
 
 
-def _document_row(draw: random.Random, documents: Sequence[Document], task: str) -> dict[str, object]:
-    """Return the row of a query about documents: a question about facts, or one that a part is removed from."""
+def _document_row(
+    draw: random.Random, documents: Sequence[Document], task: str, difficulty: str = ""
+) -> dict[str, object]:
+    """Return the row of a query about documents: a question about facts, or one that a part is removed from.
+
+    Without a difficulty that of a question about facts is drawn.
+    """
     first = documents[0]
     row: dict[str, object] = {
         "title": first.title,
@@ -102,7 +149,7 @@ def _document_row(draw: random.Random, documents: Sequence[Document], task: str)
         "texts": [document.text for document in documents],
     }
     if task == "fact":
-        difficulty = draw.choice(tuple(_CONDITIONS))
+        difficulty = difficulty or draw.choice(tuple(_CONDITIONS))
         row["difficulty"] = difficulty
         row["conditions"] = _draw_conditions(draw, difficulty)
         return row

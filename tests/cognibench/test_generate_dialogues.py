@@ -1,5 +1,6 @@
 """``jurist generate dialogue``: asking again, the offline engine, and a job that survives being stopped."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,18 @@ def test_the_command_writes_dialogues_with_provenance() -> None:
     assert set(done.json["spend"]) == {"total", "generator"}
     assert not Path("new/d.rejects.jsonl").exists()
     assert not list(Path().glob("compiled/.checkpoints/*"))
+
+
+def test_topics_are_drawn_from_alike() -> None:
+    rows = [{**row, "topic": "mills" if n < 9 else "tea"} for n, row in enumerate(docs(12))]
+    write_jsonl(Path("docs.jsonl"), rows)
+    argv = (*WRITING, "--turns", "1", "--words", "10-60", "--per-topic", 3)
+    ok(*argv, "--output", "a.jsonl")
+    drawn = [row["id"] for row in read_jsonl(Path("a.jsonl"))]
+    assert Counter("mills" if int(name[1:]) < 9 else "tea" for name in drawn) == {"mills": 3, "tea": 3}
+    assert drawn == sorted(drawn, key=lambda name: int(name[1:]))
+    ok(*argv, "--seed", 1, "--output", "b.jsonl")
+    assert {row["id"] for row in read_jsonl(Path("b.jsonl"))} != set(drawn)
 
 
 def test_other_work_is_never_overwritten() -> None:

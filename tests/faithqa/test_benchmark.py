@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from small import cli, ok, read_jsonl
 
-from jurist.errors import UsageError
+from jurist.errors import GoldError, UsageError
 from jurist.gold.documents import Document, read_documents
 from jurist.papers.faithqa.benchmark import plan_rows, query_statistics
 from jurist.programs.faithqa.offline import missing_parts
@@ -43,6 +43,32 @@ def test_the_reports_of_an_analysis_are_those_nearest_to_one_of_them() -> None:
     texts = [row["texts"] for row in plan_rows(documents, size=120) if row["task"] in ANALYSIS]
     assert texts
     assert all(len({text.split()[0] for text in three}) == 1 and len(set(three)) == 3 for three in texts)
+
+
+def test_what_more_people_know_is_asked_about_in_easy_queries() -> None:
+    seen = {"tide": 900, "moon": 500, "loom": 30, "kiln": 20, "urn": ""}
+    documents = [
+        Document(
+            id=name, title=name, topic="one", text=f"All about the {name}.", extra={"popularity": number}
+        )
+        for name, number in seen.items()
+    ]
+    found: dict[str, set[str]] = {name: set() for name in seen}
+    for row in plan_rows(documents, size=120, tasks=["fact"]):
+        found[row["title"]].add(row["difficulty"])
+        assert (row["conditions"] <= LIMIT) == (row["difficulty"] == "easy")
+    assert found == {
+        "tide": {"easy"},
+        "moon": {"easy"},
+        "loom": {"hard"},
+        "kiln": {"hard"},
+        "urn": {"easy", "hard"},
+    }
+    wrong = Document(id="a", text="A text.", source="d.jsonl:3", extra={"popularity": "high"})
+    with pytest.raises(
+        GoldError, match=r"d\.jsonl:3, field 'popularity': the popularity 'high' is no number"
+    ):
+        list(plan_rows([wrong], size=1, tasks=["fact"]))
 
 
 def test_every_plan_is_one_that_can_be_written() -> None:

@@ -154,3 +154,35 @@ def test_the_first_ones_alone_and_wrong_usage(tmp_path: Path) -> None:
         ("c.jsonl", "--rater", "a,resolved"),
     ):
         assert cli(*command, "--output", *wrong).code == 2
+
+
+def test_units_are_drawn_by_lot_and_each_rater_gets_the_same(tmp_path: Path) -> None:
+    rows = [{"conversation": "c", "claim": f"Claim {n}.", "factual": n % 2 == 0} for n in range(40)]
+    write_jsonl(rows, tmp_path / "claims.jsonl")
+    drawn = {}
+    for name, more in (("ann", ()), ("bob", ()), ("cem", ("--seed", 1)), ("dee", ("--top", 3))):
+        ok(
+            "review",
+            "fect",
+            "claims.jsonl",
+            "--rater",
+            name,
+            "--output",
+            f"{name}.csv",
+            "--sample",
+            12,
+            *more,
+        )
+        drawn[name] = [line["text"] for line in lines_of(tmp_path / f"{name}.csv")]
+    assert len(set(drawn["ann"])) == 12
+    assert drawn["bob"] == drawn["ann"]
+    assert set(drawn["cem"]) != set(drawn["ann"])
+    assert drawn["dee"] == drawn["ann"][:3]
+    assert set(drawn["ann"]) != {row["claim"] for row in rows[:12]}
+    # what a rater has labelled is left out, and nothing else is drawn for it
+    labelled = [
+        {**row, "ratings": {"ann": True}} if row["claim"] in drawn["ann"][:5] else row for row in rows
+    ]
+    write_jsonl(labelled, tmp_path / "labelled.jsonl")
+    ok("review", "fect", "labelled.jsonl", "--rater", "ann", "--output", "rest.csv", "--sample", 12)
+    assert sorted(line["text"] for line in lines_of(tmp_path / "rest.csv")) == sorted(drawn["ann"][5:])
