@@ -18,7 +18,7 @@ from .groups import (
     asked_judge,
     positive_integer,
 )
-from .options import Options, flag, option, positional, repeated
+from .options import Options, file_name, flag, option, positional, repeated
 
 
 class CompareOptions(
@@ -131,6 +131,7 @@ class GateOptions(
     examples:
       jurist gate fect --gold labels.csv --min f1=0.8 --not-worse-than @prod
       jurist gate fect@3 --gold labels.csv --min f1=0.75 --sure --markdown >> $GITHUB_STEP_SUMMARY
+      jurist gate fect@3 --gold labels.csv --min f1=0.75 --junit gate.xml
       jurist gate reply-score --gold labels.csv --max mae=0.5
 
     Exit code 0 if every check holds, 3 if one fails, 1 if it cannot be told or the check could not run: rows that the
@@ -147,6 +148,9 @@ class GateOptions(
     )
     not_worse_than: str | None = option(
         "@TAG|JUDGE@V", "pass only if the judge is shown to be worse than this one by no more than --margin"
+    )
+    junit: str | None = option(
+        "FILE", "write a JUnit XML report, which CI systems show: a test case for each check", type=file_name
     )
 
 

@@ -4,6 +4,7 @@ So is CogniBench's Table 3, ``jurist table cognibench-3``: detectors of hallucin
 """
 
 import shlex
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,12 +20,14 @@ from ..arguments.scoring import (
 from ..engines.meter import Budget
 from ..engines.models import OFFLINE as OFFLINE_MODEL
 from ..engines.models import Model
+from ..errors import JuristError
 from ..evaluation.paired import wide
 from ..gold.goldset import Gold
 from ..gold.raters import ceiling_of, rated_in_test
+from ..gold.writing import check_files
 from ..jobs.cascading import Cascade, Cascading, with_models
 from ..jobs.experiment import Answers, Experiment
-from ..jobs.gating import Check
+from ..jobs.gating import Check, Gate
 from ..jobs.hardening import Hardening, load_attacks
 from ..jobs.scoring import compare, evaluate, gate, harden
 from ..keeping.artifact_card import Artifact
@@ -38,6 +41,7 @@ from ..papers.cognibench.detection import Detectors, recorded_detector
 from ..programs.cognibench import COGNIBENCH, STRICTNESS
 from ..programs.options import JUDGE_OPTIONS
 from ..report.document import Tone
+from ..report.junit import CheckResult, Outcome, junit_xml
 from ..report.scores import (
     OFFLINE,
     ceiling_card,
@@ -62,7 +66,7 @@ from .inputs import (
     store_option,
     verifier_model,
 )
-from .printing import Part, Result, print_notes, write_json
+from .printing import Part, Result, print_notes, write_json, write_text
 from .rows import gold_of, store_of
 from .terminal import Terminal
 
@@ -262,22 +266,16 @@ def _step_after_cascade(options: CascadeOptions, cascaded: Cascade) -> str:
 def gate_command(options: GateOptions) -> Result:
     """Hold a judge against limits and another version: exit code 3 if it fails, 1 if the rows cannot tell."""
     terminal = _Scoring(options)
-    rival = options.not_worse_than
-    if rival is not None and rival.startswith(("@", ":")):
-        rival = options.judge.partition("@")[0].removesuffix(":basic") + rival
-    gated = gate(
-        options.judge,
-        model=answering_model(options),
-        minimum=options.minimum,
-        maximum=options.maximum,
-        not_worse_than=rival,
-        margin=options.margin,
-        sure=options.sure,
-        max_unusable=options.max_unusable,
-        at_least=options.at_least,
-        seed=options.seed,
-        **_asking(options, terminal),
-    )
+    check_files(options.junit)
+    started_at = time.monotonic()
+    try:
+        gated = _gated(options, terminal)
+    except JuristError as error:
+        # Without it a report of an earlier gate would stand for this one.
+        unknown = CheckResult(name="the gate can run", outcome="undecided", words=str(error))
+        _write_junit(options, [unknown], str(error), started_at)
+        raise
+    _write_junit(options, _check_results(gated), gated.decision, started_at)
     tone: Tone = "bad"
     code = 3
     if gated.passed:
@@ -299,6 +297,50 @@ def gate_command(options: GateOptions) -> Result:
         body.extend(comparison_parts(terminal.data["comparison"]))
     body.append(card)
     return Result(data=terminal.data, body=body, code=code)
+
+
+def _gated(options: GateOptions, terminal: Terminal) -> Gate:
+    """Return the result of a gate."""
+    rival = options.not_worse_than
+    if rival is not None and rival.startswith(("@", ":")):
+        rival = options.judge.partition("@")[0].removesuffix(":basic") + rival
+    return gate(
+        options.judge,
+        model=answering_model(options),
+        minimum=options.minimum,
+        maximum=options.maximum,
+        not_worse_than=rival,
+        margin=options.margin,
+        sure=options.sure,
+        max_unusable=options.max_unusable,
+        at_least=options.at_least,
+        seed=options.seed,
+        **_asking(options, terminal),
+    )
+
+
+def _check_results(gated: Gate) -> list[CheckResult]:
+    """Return the checks of a gate for its JUnit report."""
+    results = []
+    for check in gated.checks:
+        outcome: Outcome = "failed"
+        if check.passed:
+            outcome = "passed"
+        elif check.undecided:
+            outcome = "undecided"
+        results.append(CheckResult(name=check.name, outcome=outcome, words=check.words))
+    return results
+
+
+def _write_junit(
+    options: GateOptions, checks: Sequence[CheckResult], decision: str, started_at: float
+) -> None:
+    """Write the JUnit report of ``--junit``, if it is asked for."""
+    if options.junit is None:
+        return
+    seconds = time.monotonic() - started_at
+    suite = f"jurist gate {options.judge}"
+    write_text(junit_xml(suite, checks, decision=decision, seconds=seconds), options.junit)
 
 
 def _check_table(checks: Sequence[Check]) -> Table:

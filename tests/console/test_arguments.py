@@ -63,7 +63,7 @@ def test_a_command_that_help_does_not_list_is_named() -> None:
         commands._place_in_help(Unlisted)
 
 
-PRINTED = {"json", "markdown", "yes", "output", "rejects", "verbose"}
+PRINTED = {"json", "markdown", "yes", "output", "rejects", "verbose", "junit"}
 """Options about what a terminal shows, asks and writes."""
 ELSEWHERE = {
     **{

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import dspy
 import numpy as np
@@ -20,6 +21,7 @@ from jurist.evaluation.scores import Scores
 from jurist.gold.goldset import Gold
 from jurist.keeping.artifacts import Store
 from jurist.programs.fect import FECT
+from jurist.report.junit import CheckResult, junit_xml
 
 
 def hard() -> list[dict[str, Any]]:
@@ -263,3 +265,61 @@ def test_the_helper_fails_a_test_with_the_numbers() -> None:
         assert_judge("fect:basic", "gold.jsonl", minimum={"f1": 1.0})
     with pytest.raises(UsageError, match="nope"):
         assert_judge("fect:basic", "gold.jsonl", maximum={"nope": 2.0})
+
+
+JUNIT = [
+    # options -> exit code, tests, failures, errors, words of the message
+    (("--min", "f1=0.1"), 0, 2, 0, 0, ""),
+    (("--min", "f1=0.999", "--max", "f1=0.001"), 3, 3, 2, 0, "f1 >= 0.999: f1 0."),
+    (("--min", "f1=0.1", "--at-least", "1000"), 1, 1, 0, 1, "cannot be found out"),
+    (("--min", "f2=0.1"), 2, 1, 0, 1, "no metric of fect is called 'f2'"),
+]
+
+
+@pytest.mark.parametrize(("options", "code", "tests", "failures", "errors", "words"), JUNIT)
+def test_a_junit_report_has_a_case_for_each_check(
+    options: tuple[str, ...], code: int, tests: int, failures: int, errors: int, words: str
+) -> None:
+    report = Path("reports/gate.xml")
+    done = cli("gate", "fect:basic", "--gold", "gold.jsonl", *options, "--junit", report)
+    assert done.code == code, done.err
+    suites = ElementTree.parse(report).getroot()
+    (suite,) = suites
+    assert suites.tag == "testsuites"
+    for element in (suites, suite):
+        counts = [int(element.attrib[name]) for name in ("tests", "failures", "errors")]
+        assert counts == [tests, failures, errors]
+        assert float(element.attrib["time"]) >= 0
+    cases = suite.findall("testcase")
+    assert len(cases) == tests
+    assert {case.attrib["classname"] for case in cases} == {"jurist gate fect:basic"}
+    messages = []
+    for element in suite.findall("testcase/*"):
+        assert element.text == element.attrib["message"]
+        messages.append(element.attrib["message"])
+    assert len(messages) == failures + errors
+    assert words in "".join(messages[:1])
+
+
+def test_a_junit_report_of_a_gate_that_cannot_tell_has_an_error() -> None:
+    few = write_jsonl(Path("few.jsonl"), hard()[:12])
+    options = ("--not-worse-than", "fect-3d:basic", "--margin", "0.001", "--max-unusable", 1, "--at-least", 1)
+    done = cli("gate", "fect:basic", "--gold", few, *options, "--junit", "gate.xml")
+    assert done.code == 1, done.err
+    (error,) = ElementTree.parse("gate.xml").getroot().findall("testsuite/testcase/error")
+    assert "cannot be told" in error.attrib["message"]
+
+
+def test_a_junit_report_that_cannot_be_written_is_refused_before_a_call() -> None:
+    Path("folder").mkdir()
+    done = cli("gate", "fect:basic", "--gold", "gold.jsonl", "--min", "f1=0.1", "--junit", "folder")
+    assert done.code == 2
+    assert "folder: Is a directory" in done.err
+    assert not Path("compiled").exists()
+
+
+def test_control_characters_of_names_are_escaped_in_a_junit_report() -> None:
+    check = CheckResult(name="a\x00 < b", outcome="failed", words='\x1b[31m "&" \ud800')
+    text = junit_xml("gate \x07", [check], decision="fails", seconds=0.0)
+    (failure,) = ElementTree.fromstring(text.encode()).findall("testsuite/testcase/failure")
+    assert failure.attrib["message"] == 'a\\x00 < b: \\x1b[31m "&" \\ud800'
