@@ -86,6 +86,13 @@ def read_artifact_file(path: Path) -> bytes:
     return read_regular_file(path, limit=_FILE_LIMIT)
 
 
+_CRLF = (
+    "git wrote CRLF at the ends of its lines (core.autocrlf): put a .gitattributes with the line * -text into the "
+    "store, delete this folder, and git checkout it again"
+)
+"""The fault of an artifact whose seal would hold with LF."""
+
+
 def inspect_files(folder: Path) -> Sealed:
     """Read a folder and check its seal. Never raises: what cannot be read is a fault."""
     extras: list[str] = []
@@ -138,10 +145,20 @@ def _broken_seals(files: Mapping[str, bytes], card: JsonObject, hashes: JsonObje
     broken = [name for name, content in data.items() if hashes.get(name) != _sha256(content)]
     if not broken and card.get("sha256") != _digest(data, unsealed_card):
         broken = [CARD]
+    if _has_lost_seal_to_git(files, card, hashes):
+        return [_CRLF]
     faults = [f"{name}: its content was changed after it was saved" for name in broken]
     if not broken and _canonical_or_none(card) != files[CARD]:
         faults.append(f"{CARD}: its layout was changed after it was saved")
     return faults
+
+
+def _has_lost_seal_to_git(files: Mapping[str, bytes], card: JsonObject, hashes: JsonObject) -> bool:
+    """Say whether the seal would hold if all lines ended in LF again, as before git wrote CRLF."""
+    if b"\r\n" not in files[CARD]:
+        return False
+    restored = {name: content.replace(b"\r\n", b"\n") for name, content in files.items()}
+    return not _broken_seals(restored, card, hashes)
 
 
 def _read_added(files: Mapping[str, bytes], extras: list[str]) -> dict[str, JsonObject]:

@@ -24,6 +24,9 @@ from .sealing import canonical_json
 
 LATEST = "latest"
 _NAMES = "names.json"
+_GIT_ATTRIBUTES = ".gitattributes"
+_BYTES_STAY = b"# jurist artifacts verify compares bytes: git must not change the ends of lines here\n* -text\n"
+"""The file for git in a store: with core.autocrlf git would write CRLF into a working copy, which breaks every seal."""
 _NAMES_LIMIT = 16 * 1024**2
 """Bytes of the file of names."""
 _Tag = Annotated[str, Field(pattern="^[A-Za-z0-9._-]{1,64}$")]
@@ -132,6 +135,8 @@ class Shelf:
         with self._writing():
             latest = self._current_versions().get(LATEST, 0)
             version = self._place(files)
+            if not (self.root / _GIT_ATTRIBUTES).exists():
+                _write(self.root / _GIT_ATTRIBUTES, _BYTES_STAY)
             if make_latest and latest < version:
                 self._move(LATEST, version)
         return version

@@ -1,7 +1,9 @@
 """No changed byte is missed, and a damaged artifact is never loaded."""
 
 import json
+import os
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -197,3 +199,43 @@ def test_damaged_names_are_found_and_numbers_still_work(store: Store, text: str)
 
 def test_no_byte_moves_between_files_unnoticed() -> None:
     assert seal_card(b"ab", b"c", {})["sha256"] != seal_card(b"a", b"bc", {})["sha256"]
+
+
+def _cloned_store(store: Store, folder: Path) -> Store:
+    """Commit a store with git, and return it as a clone with ``core.autocrlf`` has it, as git for Windows sets it."""
+
+    def git(*words: str) -> None:
+        identity = ("-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "core.autocrlf=true")
+        env = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+        subprocess.run(["git", *identity, *words], check=True, env=env, capture_output=True)
+
+    origin = store.root.parent
+    git("init", str(origin))
+    git("-C", str(origin), "add", "-A")
+    git("-C", str(origin), "commit", "-m", "a store")
+    git("clone", str(origin), str(folder))
+    return Store(folder / store.root.name)
+
+
+def test_a_store_survives_a_clone_that_rewrites_the_ends_of_lines(store: Store, tmp_path: Path) -> None:
+    cloned = _cloned_store(store, tmp_path / "clone")
+    assert not cloned.verify()
+    assert cloned.load("fect").sha256 == store.load("fect").sha256
+
+
+def test_a_clone_that_rewrote_the_ends_of_lines_is_told_how_to_restore_it(
+    store: Store, tmp_path: Path
+) -> None:
+    (store.root / ".gitattributes").unlink()
+    cloned = _cloned_store(store, tmp_path / "clone")
+    (problem,) = cloned.verify()
+    assert "core.autocrlf" in problem.message
+    assert "* -text" in problem.message
+    assert refused(cloned)
+
+
+def test_attributes_of_a_user_stay_as_they_are(store: Store) -> None:
+    path = store.root / ".gitattributes"
+    path.write_text("* text eol=lf\n")
+    store.save(FECT, PromptState.of(FECT.basic()), {}, [], make_latest=False)
+    assert path.read_text() == "* text eol=lf\n"
