@@ -61,6 +61,11 @@ def _main(argv: Sequence[str] | None, owns_process: bool) -> int:
         if not hasattr(arguments, "command"):
             parser.print_help(sys.stderr)
             return 2
+        if sys.platform == "win32":
+            raise JuristError(
+                "jurist locks files as POSIX systems do, and Windows does not",
+                hint="run it in WSL 2 or in a container",
+            )
         run = load_command(arguments.command, owns_process=owns_process)
         return run(arguments)
     except StoppedError as stop:

@@ -25,7 +25,9 @@ from .sealing import canonical_json
 LATEST = "latest"
 _NAMES = "names.json"
 _GIT_ATTRIBUTES = ".gitattributes"
-_BYTES_STAY = b"# jurist artifacts verify compares bytes: git must not change the ends of lines here\n* -text\n"
+_BYTES_STAY = (
+    b"# jurist artifacts verify compares bytes: git must not change the ends of lines here\n* -text\n"
+)
 """The file for git in a store: with core.autocrlf git would write CRLF into a working copy, which breaks every seal."""
 _NAMES_LIMIT = 16 * 1024**2
 """Bytes of the file of names."""

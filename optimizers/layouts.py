@@ -36,7 +36,7 @@ class Layouts:
 
     def propose(self, track: Track, turn: int) -> list[Candidate]:
         """Enter the leader under the next adapter, and return it; JSON only where most chat replies are unreadable."""
-        leader = track.leader
+        leader = _without_fitted_rule(track, track.leader)
         for form in _FORMS:
             if form == JSON and _reads_chat(track):
                 continue
@@ -48,6 +48,14 @@ class Layouts:
             if candidates:
                 return candidates
         return []
+
+
+def _without_fitted_rule(track: Track, candidate: Candidate) -> Candidate:
+    """Return the candidate that a threshold or words were fitted to; the candidate itself without such a rule."""
+    # Another adapter brings other replies: the rule is fitted anew to those. Words alone ask in no adapter at all.
+    while candidate.cross_fitted:
+        candidate = track.board.candidates[candidate.parent or ""]
+    return candidate
 
 
 def _reads_chat(track: Track) -> bool:

@@ -114,3 +114,13 @@ def test_a_problem_found_is_in_the_object_and_in_the_exit_code() -> None:
     assert done.code == 1
     assert [problem["ref"] for problem in done.json["problems"]] == ["fect@1"]
     assert cli("artifacts", "list", "--json").json["artifacts"][0]["problem"]
+
+
+def test_on_windows_a_command_ends_in_one_line_and_help_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    done = cli("judges")
+    assert (done.code, done.out) == (1, "")
+    assert done.lines == [
+        "error: jurist locks files as POSIX systems do, and Windows does not; run it in WSL 2 or in a container"
+    ]
+    assert cli("judges", "--help").code == 0
