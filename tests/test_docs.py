@@ -128,6 +128,20 @@ def test_a_block_can_be_read(block: Block) -> None:
                 assert build_parser().parse_args(shlex.split(re.split(r"[|>]", command)[0])[1:]).command
 
 
+@pytest.mark.parametrize("page", PAGES.values(), ids=lambda page: page.stem)
+def test_commands_of_benchmarks_name_their_options(page: Path) -> None:
+    shared = (ROOT / "benchmarks" / "common.py").read_text(encoding="utf-8")
+    text = re.sub(r"\s+", " ", page.read_text(encoding="utf-8"))
+    wrong = []
+    for name, options in re.findall(r"python benchmarks/(\w+)\.py([^`#|]*)", text):
+        script = (ROOT / "benchmarks" / f"{name}.py").read_text(encoding="utf-8")
+        named = re.findall(r"--[a-z][\w-]*", options.partition(" python ")[0])
+        wrong += [(name, option) for option in named if f'"{option}"' not in script + shared]
+        needed = re.findall(r'"(--[\w-]+)"[^)]*?required=True', script)
+        wrong += [(name, option) for option in needed if option not in named]
+    assert wrong == []
+
+
 def marked() -> Iterator[Any]:
     for name, page in PAGES.items():
         run = [block for block in blocks(page) if block.runs and block.language in ("python", "sh")]
