@@ -4,6 +4,7 @@ from typing import Literal
 
 from .groups import (
     Adapter,
+    CompiledVerifiers,
     DocumentOptions,
     Endpoint,
     JudgeOptions,
@@ -24,6 +25,7 @@ class ItemsOptions(
     Adapter,
     ModelOptions,
     VerifierOptions,
+    CompiledVerifiers,
     PaidOptions,
     command="generate NAME",
     does="generate.generate_items",

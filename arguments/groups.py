@@ -296,6 +296,16 @@ class VerifierOptions(Options, group=True):
     judge_api_base: str | None = option("URL", "address of an OpenAI-compatible server for them")
 
 
+class CompiledVerifiers(Options, group=True):
+    """Which versions verify what a generator writes."""
+
+    verifiers: tuple[str, ...] = repeated(
+        "--verifier JUDGE@V",
+        "a version that verifies what a generator writes, such as label-check@2 (default: as proven, else its own "
+        "prompts)",
+    )
+
+
 _MODEL = f'"offline" (default; a text-overlap scorer, not an LLM), or a DSPy model string as {EXAMPLE_MODEL}'
 
 
@@ -412,7 +422,15 @@ class Adapter(Options, group=True):
 
 
 class JudgingOptions(
-    Adapter, VerifierOptions, SamplingOptions, JudgeOptions, Transport, HardLimits, Common, group=True
+    Adapter,
+    VerifierOptions,
+    CompiledVerifiers,
+    SamplingOptions,
+    JudgeOptions,
+    Transport,
+    HardLimits,
+    Common,
+    group=True,
 ):
     """How judges are asked, but for who answers."""
 

@@ -71,6 +71,7 @@ def _writer(options: ItemsOptions) -> LoadedJudge:
             samples=options.attempts,
             concurrency=options.concurrency,
             verifier=verifier_model(options, options.timeout, options.seed),
+            verifiers=options.verifiers,
         ).with_model(Model.of(options, name=options.model))
         loaded = loaded.with_adapter(options.adapter)
     except UnknownJudgeError as error:

@@ -101,6 +101,7 @@ def judge_of(
         loaded = load_judge(reference, store=store, model=Model(name=model), **settings)
         return loaded.with_adapter(None)
     settings["verifier"] = verifier_model(options, options.timeout, options.seed)
+    settings["verifiers"] = options.verifiers
     loaded = load_judge(reference, store=store, model=Model(name=model), **settings)
     loaded = loaded.with_adapter(options.adapter)
     return replace(loaded, settings=replace(loaded.settings, redraws=options.redraw))

@@ -137,6 +137,7 @@ def _asking(options: ScoringOptions, terminal: Terminal) -> dict[str, Any]:
         "concurrency": options.concurrency,
         "adapter": options.adapter,
         "verifier": verifier_model(options, options.timeout, options.seed),
+        "verifiers": options.verifiers or None,
         "redraws": options.redraw,
         "budget": Budget.of(options),
         "surface": terminal,

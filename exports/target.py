@@ -66,8 +66,12 @@ class Subject:
         version, sha256 = None, None
         if self.card:
             version, sha256 = self.card.version, self.card.sha256
+        verifiers: dict[str, object] = {}
+        if self.judge.verifying_versions:
+            verifiers["verified_by"] = ", ".join(self.judge.verifying_versions)
         return {
             "judge": self.judge.name,
+            **verifiers,
             "variant": self.judge.variant,
             "version": version,
             "sha256": sha256,

@@ -31,6 +31,7 @@ from ..keeping.loaders import load_judge
 from ..keeping.loading import LoadedJudge, default_temperature, resolve_sampling, sample_members
 from ..keeping.model_ends import warning_of_ends
 from ..keeping.paying import PaidJob, Start, paying
+from ..keeping.verifying import with_verifiers, with_verifiers_of
 from ..optimizers.base import Event, Job, MinimalOptimizer, Optimizer, Result, Sink, optimize
 from ..optimizers.guidelines import rules_in
 from ..optimizers.registry import DEFAULT
@@ -103,6 +104,7 @@ def compile(
     model: ModelLike = "offline",
     prompt_model: ModelLike | None = None,
     verifier: ModelLike | None = None,
+    verifiers: Sequence[str] = (),
     budget: Budget | None = None,
     mapping: MappingLike | None = None,
     raters: str | Sequence[str] = (),
@@ -141,6 +143,8 @@ def compile(
         model: answers as the judge; of :meth:`jurist.Model.panel` each member once.
         prompt_model: writes prompts; default: the judge's model.
         verifier: answers the judge's frozen steps; default: the judge's model at temperature 0.
+        verifiers: versions of judges that verify what a generator writes, such as ``("label-check@2",)``; default: its
+            own prompts.
         budget: hard limits for the whole job; calls are limited to 4,000 where it leaves them open.
         mapping: the names of columns and labels in the gold, where they are not the judge's.
         raters, merge: the columns of several raters, and the rule that merges their labels: see
@@ -183,6 +187,9 @@ def compile(
     reading: Asking = {"mapping": mapping, "raters": raters, "merge": merge}
     surface, limits, _ = resolve_asking({**place, **reading, "budget": budget})
     resolved, reference = surface.judge(judge)
+    if start is not None and not verifiers:  # those of the version whose prompt the search begins with
+        resolved = with_verifiers_of(resolved, surface.store.load(start), surface.store)
+    resolved = with_verifiers(resolved, verifiers, surface.store)
     answering = make_model(model)
     sampling = sampling or Sampling()
     if answering.members:

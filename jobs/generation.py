@@ -124,6 +124,7 @@ class Generation:
     def row_stamp(self) -> dict[str, object]:
         """Return the generator, its model and the id of the job, which every row holds."""
         loaded = self.loaded
+        versions = self.generator.verifying_versions
         artifact_hash = None
         if loaded.artifact:
             artifact_hash = loaded.artifact.sha256
@@ -132,6 +133,7 @@ class Generation:
             "artifact": artifact_hash,
             "model": loaded.model.name,
             "temperature": loaded.model.temperature,
+            **({"verifiers": list(versions)} if versions else {}),
             "job": job_id(self.fingerprint()),
         }
 

@@ -70,6 +70,7 @@ def load(
         concurrency: cases in flight at once.
         strictness: of a judge with tiers: ``rational``, ``grounded`` or ``irrefutable``; default: as proven.
         verifier: answers the judge's frozen steps; default: ``model`` at temperature 0.
+        verifiers: versions that verify what a generator writes, such as ``("label-check@2",)``; default: as proven.
         adapter: of a basic prompt: ``chat`` or ``json``, which are DSPy's, or ``plain``, a judge's ``prompt`` as it
             stands; default: ``plain`` for a judge that has one, else ``chat``. A version keeps its own.
         redraws: how often a case is drawn again, at most, where a reply cannot be read; default: once.

@@ -122,6 +122,7 @@ class Plan:
             metric = self.judge.metric
         if self.frozen_model:
             verifier = describe_model(self.frozen_model)
+        versions = self.judge.verifying_versions
         rules: dict[str, object] = {}
         if self.settings.sampling.takes_mean:
             rules["combine"] = "mean"
@@ -149,6 +150,7 @@ class Plan:
             **({} if self.judge.most_cases is None else {"most_cases": list(self.judge.most_cases)}),
             "frozen": self.judge.frozen,
             "verifier": verifier,
+            **({"verifiers": versions} if versions else {}),
             **({} if self.words else {"words": False}),
             **({} if self.questions else {"questions": False}),
             **({} if self.own_answer else {"own_answer": False}),

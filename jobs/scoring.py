@@ -111,8 +111,8 @@ def compare(
             ``store``, the folder of artifacts (default ``$JURIST_STORE``, else ``./compiled``); ``resume`` or
             ``fresh``, to continue or to forget an interrupted run of the same comparison, so that nothing is paid
             twice; and, of judges given by name, as for
-            :func:`load`: ``samples``, ``threshold``, ``concurrency``, ``strictness``, ``verifier``, ``adapter``,
-            ``redraws``.
+            :func:`load`: ``samples``, ``threshold``, ``concurrency``, ``strictness``, ``verifier``, ``verifiers``,
+            ``adapter``, ``redraws``.
 
     Raises:
         UsageError: they cannot be compared. JudgeError, ArtifactError: as :func:`load`. GoldError: the gold cannot

@@ -58,6 +58,7 @@ class Loading(TypedDict, total=False):
     concurrency: int
     strictness: str | None
     verifier: ModelLike | None
+    verifiers: Sequence[str] | None
     adapter: str | None
     redraws: int | None
 

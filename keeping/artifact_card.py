@@ -257,6 +257,13 @@ class Artifact:
         card = self.about
         task = task_of(judge)
         types = task.pop("types")
+        verifiers = task.pop("verifiers", {})
+        if judge.name == card.judge and verifiers != card.verifiers:
+            compiled_with = ", ".join(card.verifiers) or "its own verifiers"
+            raise ArtifactError(
+                f"{self.ref} was compiled with {compiled_with}, not with {', '.join(verifiers) or 'its own'}",
+                hint="leave out --verifier, or compile it again with it",
+            )
         recorded = {name: getattr(card, name) for name in card.model_fields_set}
         identity = {"judge": judge.name, **judge.identity_under(recorded), **task}
         for name, value in identity.items():

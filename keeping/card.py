@@ -194,6 +194,7 @@ class Card(JudgePart, CardContent):
     inputs: list[Identifier] = []
     output_field: str | None = None
     types: dict[Identifier, Any] = {}
+    verifiers: dict[str, str] = {}
     frozen: Any = None
     definition: Definition | None = None
     files: dict[str, str] = {}
@@ -232,6 +233,8 @@ def task_of(judge: Judge) -> dict[str, Any]:
         "output_field": ", ".join(judge.answer.fields),
         "types": types,
     }
+    if judge.verifying_versions:
+        task["verifiers"] = judge.verifying_versions
     if judge.frozen:
         task["frozen"] = judge.frozen
     return task

@@ -194,6 +194,7 @@ def load_judge(
     combine: Combining | None = None,
     concurrency: int = 8,
     verifier: Model | None = None,
+    verifiers: Sequence[str] | None = None,
     **options: str | None,
 ) -> LoadedJudge:
     """Load ``JUDGE``, ``JUDGE@VERSION`` or ``JUDGE:basic`` for a model.
@@ -204,13 +205,20 @@ def load_judge(
     without a threshold goes with a majority, because a fitted threshold belongs to its number of samples. Several
     scores become one by their mean unless the version was proven with the median of several. Further
     keywords are options that the judge declares, such as ``strictness``: as it was proven, unless given here; under
-    other values a fitted threshold is not used.
+    other values a fitted threshold is not used. ``verifiers`` are versions that verify what a generator writes.
     """
     if is_log(reference):
         raise new_rows_error(reference)
     values = {option: value for option, value in options.items() if value is not None}
     name = Name.of(
-        reference, version, store, samples=samples, threshold=threshold, combine=combine, options=values
+        reference,
+        version,
+        store,
+        samples=samples,
+        threshold=threshold,
+        combine=combine,
+        verifiers=verifiers or (),
+        options=values,
     )
     settings = replace(FOR_NEW_ROWS, concurrency=concurrency, verifier=verifier)
     model_name = None
@@ -224,6 +232,7 @@ def load_judge(
             "combine": combine,
             **values,
             "verifier": verifier,
+            "verifiers": verifiers or None,
         }
         return _load_cascade(prompt, prompt.artifact, store, chosen).with_model(model or Model())
     # that there are no frozen steps is said before anything is asked

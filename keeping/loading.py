@@ -472,6 +472,8 @@ class LoadedJudge(Prompt):
         }
         if self.settings.verifier:
             stamp["judge_model"] = self.settings.verifier.name
+        if self.judge.verifying_versions:
+            stamp["verifiers"] = self.judge.verifying_versions
         stamp |= self.judge.option_values
         if not self.artifact and self.adapter != ADAPTER:
             stamp["adapter"] = self.adapter

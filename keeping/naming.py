@@ -4,7 +4,7 @@
 asked, and without one the basic prompt: what was proven with one model says nothing of another.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -23,6 +23,7 @@ from ..programs.state import PromptState
 from ..text.templates import CHAT, PLAIN
 from .artifact_card import Artifact
 from .artifacts import Store
+from .verifying import with_verifiers, with_verifiers_of
 
 BASIC = ":basic"
 ADAPTER = CHAT
@@ -55,6 +56,7 @@ class Name:
     samples: int | None = None
     threshold: float | None = None
     combine: Combining | None = None
+    verifiers: tuple[str, ...] = ()  # the versions that verify what a generator writes
     options: Mapping[str, str] = field(default_factory=dict)  # values of options that the judge declares
     adapter: str | None = None
 
@@ -68,6 +70,7 @@ class Name:
         samples: int | None = None,
         threshold: float | None = None,
         combine: Combining | None = None,
+        verifiers: Sequence[str] = (),
         options: Mapping[str, str],
     ) -> "Name":
         """Return the judge and version that a reference names, with what was said of how it is asked."""
@@ -94,6 +97,7 @@ class Name:
             samples=samples,
             threshold=threshold,
             combine=combine,
+            verifiers=tuple(verifiers),
             options=options,
         )
 
@@ -117,7 +121,7 @@ class Name:
     def _basic_prompt(self, settings: AskSettings, standing: str) -> Prompt:
         """Return the basic prompt, with the reason why the name stands for it."""
         option_values = {**self.judge.option_values, **self.options}
-        judge = self.judge.with_options(option_values)
+        judge = with_verifiers(self.judge, self.verifiers, self.store).with_options(option_values)
         is_as_proven = option_values == self.judge.option_values
         sampling = self._sampling(judge, Sampling(samples=1), is_as_proven=is_as_proven)
         return Prompt(
@@ -131,7 +135,7 @@ class Name:
     def _version_prompt(self, settings: AskSettings, judge: Judge, artifact: Artifact) -> Prompt:
         """Return the prompt of a version, asked as it was proven where the name says nothing else."""
         card = artifact.about
-        judge = artifact.as_compiled(judge)
+        judge = with_verifiers(artifact.as_compiled(judge), self.verifiers, self.store)
         artifact.check(judge)
         adapter = card.adapter or self.adapter or ADAPTER
         if self.adapter not in (None, adapter):
@@ -291,6 +295,7 @@ def judge_of_artifact(artifact: Artifact, store: Store, *, source: bool = False)
 
 def choose_fitting_judge(judge: Judge, artifact: Artifact, store: Store, reference: str = "") -> Judge:
     """Return a judge if it can be asked as the artifact was proven, else the one that the artifact keeps; say it."""
+    judge = with_verifiers_of(judge, artifact, store)
     compiled, definition = artifact.as_compiled(judge), artifact.about.definition
     if not definition:
         path, _ = file_of(reference)

@@ -15,6 +15,7 @@ from ..engines.draws import current_draw
 from ..engines.dspy_internals import keep_from_optimizers
 from ..text.escaping import defuse
 from .plain_json import jsonable
+from .remembering import Remembering
 from .stepwise import Steps, Stepwise
 
 _UNUSABLE = dspy.Prediction(verdict=None, reason="the verifier's reply could not be read")
@@ -85,7 +86,10 @@ def frozen_id(program: dspy.Module) -> str:
         for demo in predictor.demos:
             demos.append(jsonable(dict(demo)))
         signature = predictor.signature
-        prompts.append([signature.instructions, list(signature.fields), demos])
+        prompt: list[object] = [signature.instructions, list(signature.fields), demos]
+        if isinstance(predictor, Remembering):
+            prompt.append(predictor.remembered.to_json())
+        prompts.append(prompt)
     if not prompts:
         return ""
     text = json.dumps(prompts, ensure_ascii=False, sort_keys=True, default=str)

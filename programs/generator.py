@@ -25,6 +25,7 @@ from .answers.whole import Checked
 from .frozen import frozen_predictors
 from .judge import Judge
 from .stepwise import Making, Steps, Stepwise
+from .verifiers import CompiledVerifier
 
 ToRow = Callable[[Case, CheckedItem, int], Mapping[str, Any]]
 """(document, item, its number) -> its row; ``reasons`` and ``provenance`` in it are added to those of the output."""
@@ -42,6 +43,9 @@ class Generator(Judge):
         checks: the names of the checks that the program gives for each item.
         concerns: check, or a reason that a check by code gives -> the predictors whose writing it is about. Only they
             are shown its failures when prompts are optimized (HaluAgent section 3.2); default: all predictors.
+        verifiers: judge -> the attribute of the program with the frozen step, or the list of them, that asks what the
+            judge decides: a version of it can stand there (``--verifier``).
+        verified_by: the versions that do.
         items: how many items it is to write from each document.
         document: the input field that gets the document's text; default: the first. ``title``, ``topic`` and
             ``language`` may be inputs too.
@@ -53,6 +57,8 @@ class Generator(Judge):
 
     checks: tuple[str, ...] = ()
     concerns: Mapping[str, Sequence[str]] = field(default_factory=dict, hash=False, repr=False)
+    verifiers: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
+    verified_by: tuple[CompiledVerifier, ...] = field(default=(), hash=False)
     items: int = 1
     case_nouns: tuple[str, str] = ("document", "documents")
     case_calls: Callable[[Case], tuple[int, int]] | None = field(default=None, repr=False)
@@ -82,6 +88,18 @@ class Generator(Judge):
     def role(self) -> Purpose:
         """The purpose under which its writers' calls are counted; those of frozen verifiers are the judge's."""
         return "generator"
+
+    def basic(self) -> dspy.Module:
+        """Return a fresh basic program, with the prompts of the versions that verify."""
+        program = super().basic()
+        for compiled_verifier in self.verified_by:
+            compiled_verifier.put_into(program)
+        return program
+
+    @property
+    def verifying_versions(self) -> dict[str, str]:
+        """The versions that verify, each with the hash of its content."""
+        return {verifier.reference: verifier.sha256 for verifier in self.verified_by}
 
     @cached_property
     def verifier_calls(self) -> int:

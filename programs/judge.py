@@ -499,6 +499,11 @@ class Judge:
         """The purpose under which its tuned predictors' calls are counted; those of frozen ones are the judge's."""
         return "judge"
 
+    @property
+    def verifying_versions(self) -> dict[str, str]:
+        """The versions of judges that verify what it writes, each with the hash of its content."""
+        return {}
+
     @cached_property
     def frozen(self) -> str:
         """A hash of the prompts of its frozen predictors; empty without any."""

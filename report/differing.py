@@ -119,6 +119,7 @@ def _compared_settings(card: Card) -> dict[str, object]:
         "model": card.model.name or None,
         "temperature": card.model.temperature,
         "prompts written by": card.prompt_model.name or None,
+        "verified by": ", ".join(card.verifiers) or None,
         "samples": None,
         "threshold": thresholds.threshold,
         "several scores": thresholds.combine,

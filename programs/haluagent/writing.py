@@ -355,6 +355,11 @@ def haluagent(
         program=Making(HaluAgent, (language,)),
         checks=CHECKS,
         concerns=_concerned_steps(),
+        verifiers={
+            "answer-check": "answer_check",
+            "hallucination-check": "hallucination_checks",
+            "label-check": "label_checks",
+        },
         items=ANSWERS,
         document="knowledge",
         expand=QuestionsOfDocument(types=types, characters=characters),
