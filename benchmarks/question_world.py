@@ -182,6 +182,20 @@ class FactWorld:
             lines.append(f"{number}: {said}")
         return "\n".join(lines)
 
+    def probability_of_yes(self, question: str, reply: str) -> float:
+        """Return a decision model's answer to a question about one fact."""
+        named = _NAMED.search(question)
+        holds = named is not None and named[1] in self.facts_in(reply)
+        if _uniform("singly", self.seed, question, reply) >= self.singly:
+            holds = not holds
+        return 0.8 if holds else 0.2
+
+    def probabilities(self, reply: str, choices: Sequence[object]) -> list[float]:
+        """Return a decision model's answer to the judge's own question: a probability for each choice."""
+        chosen = str(self._verdict(reply))
+        others = len(choices) - 1
+        return [0.7 if str(choice) == chosen else 0.3 / others for choice in choices]
+
     def _verdict(self, reply: str) -> object:
         """Return the model's own verdict."""
         right = self.label(reply)

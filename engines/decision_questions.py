@@ -7,11 +7,12 @@ question. Its lines of the form ``LABEL: words`` describe the choices, so that o
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, Protocol, TypeAlias
 
 import dspy
 
 from ..errors import ModelError
+from ..text.numbered_answers import ONE_TO_FIVE, QUESTIONS_KEY, RANGES, YES_NO, write_numbered_answers
 from .draws import TypedRequest
 from .dspy_internals import format_field_value
 from .offline.shapes import Field, declared_field
@@ -66,6 +67,18 @@ class TypedQuestion:
         return (self.descriptions or {}).get(choice, "")
 
 
+class NumberedQuestion(Protocol):
+    """A small question that a prompt asks beside the judge's own."""
+
+    @property
+    def text(self) -> str:
+        """The question."""
+
+    @property
+    def kind(self) -> str:
+        """The kind of its answer, one of ``ANSWER_KINDS``."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Decisions:
     """The values that a decision model's probabilities give to the output fields of a request."""
@@ -103,7 +116,7 @@ def typed_questions(request: TypedRequest) -> tuple[TypedQuestion, ...]:
                 f"decision models are asked about texts, and {name!r} is an image",
                 hint="name a chat model that sees images",
             )
-    questions: list[TypedQuestion] = []
+    questions = _numbered_questions(request)
     for field in _output_fields(request):
         questions += _questions_about(field, request)
     return tuple(questions)
@@ -118,6 +131,12 @@ def make_decisions(request: TypedRequest, distributions: Mapping[str, Distributi
     """
     values: dict[str, object] = {}
     probabilities: dict[str, Sequence[Mapping[str, float]]] = {}
+    field_of_answers = _field_of_answers(request)
+    if field_of_answers is not None:
+        numbers: list[float] = []
+        for question in _numbered_questions(request):
+            numbers.append(_number_of_answer(question, distributions[question.name]))
+        values[field_of_answers] = write_numbered_answers(numbers)
     for field in _output_fields(request):
         answers: list[Distribution] = []
         for question in _questions_about(field, request):
@@ -152,17 +171,52 @@ def join_wording(question: str, descriptions: Mapping[str, str]) -> str:
 
 
 def _output_fields(request: TypedRequest) -> list[Field]:
-    """Return the declared output fields of a request."""
+    """Return the declared output fields of a request, without the one that takes the answers to small questions."""
     fields: list[Field] = []
     for name, info in request.signature.output_fields.items():
-        fields.append(declared_field(name, info))
+        if name != _field_of_answers(request):
+            fields.append(declared_field(name, info))
     return fields
+
+
+def _field_of_answers(request: TypedRequest) -> str | None:
+    """Return the name of the output field that takes the answers to small questions; ``None`` without one."""
+    for name, info in request.signature.output_fields.items():
+        if QUESTIONS_KEY in (info.json_schema_extra or {}):
+            return str(name)
+    return None
+
+
+def _numbered_questions(request: TypedRequest) -> list[TypedQuestion]:
+    """Return the small questions of a request: a predicate for yes or no, a score for 1 to 5."""
+    name = _field_of_answers(request)
+    if name is None:
+        return []
+    asked: Sequence[NumberedQuestion] = request.signature.output_fields[name].json_schema_extra[QUESTIONS_KEY]
+    least, greatest = RANGES[ONE_TO_FIVE]
+    levels = tuple(str(level) for level in range(int(least), int(greatest) + 1))
+    questions: list[TypedQuestion] = []
+    for number, question in enumerate(asked, 1):
+        question_name = f"{name}_{number}"
+        if question.kind == YES_NO:
+            typed = TypedQuestion(name=question_name, kind="predicate", instruction=question.text)
+        else:
+            typed = TypedQuestion(name=question_name, kind="score", instruction=question.text, choices=levels)
+        questions.append(typed)
+    return questions
+
+
+def _number_of_answer(question: TypedQuestion, answer: Distribution) -> float:
+    """Return the number that an answer to a small question stands for: the probability of yes, or the mean level."""
+    if question.kind == "predicate":
+        return answer[_TRUE]
+    return float(question.choices[0]) + _mean_place(answer)
 
 
 def _questions_about(field: Field, request: TypedRequest) -> Iterator[TypedQuestion]:
     """Yield the questions that an output field stands for: one, or one for each of several labels or sentences."""
     shape = field.shape
-    is_only = len(request.signature.output_fields) == 1
+    is_only = len(_output_fields(request)) == 1
     wording, descriptions = split_wording(request.signature.instructions, shape.labels)
     instruction = _instruction_of(wording, field, is_only=is_only)
     match shape.kind:
@@ -319,15 +373,20 @@ def _value_of_field(field: Field, request: TypedRequest, answers: Sequence[Distr
 
 def _expected_score(field: Field, answer: Distribution) -> float:
     """Return the mean of a score's levels by their probabilities; of a whole score, the nearest whole number."""
+    mean = field.shape.low + _mean_place(answer)
+    if field.shape.is_integer:
+        return int(mean + 0.5)
+    return round(mean, 4)
+
+
+def _mean_place(answer: Distribution) -> float:
+    """Return the mean of the places of a score's levels, from 0, by their probabilities."""
     total = 0.0
     mass = 0.0
     for place, probability in answer.items():
         total += int(place) * probability
         mass += probability
-    mean = field.shape.low + total / mass
-    if field.shape.is_integer:
-        return int(mean + 0.5)
-    return round(mean, 4)
+    return total / mass
 
 
 def _likeliest_label(field: Field, answer: Distribution) -> str:

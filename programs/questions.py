@@ -12,13 +12,11 @@ from typing import Any, Final, TypeAlias
 import dspy
 from pydantic.fields import FieldInfo
 
-from ..text.numbered_answers import ANSWER_KINDS, YES_NO, read_numbered_answers
+from ..text.numbered_answers import ANSWER_KINDS, QUESTIONS_KEY, YES_NO, read_numbered_answers
 from .verdicts import Verdict
 
 FIELD: Final = "question_answers"
 """The output field that holds all answers."""
-_QUESTIONS_KEY: Final = "jurist_questions"
-"""The key under which this field holds its questions."""
 _REQUEST: Final = (
     "the answer to each of these questions about the row, one a line, as in `1: yes`; each of them is answered alone, "
     "by what the row says"
@@ -58,7 +56,7 @@ def questions_of(signature: type[dspy.Signature]) -> Questions:
     field = signature.output_fields.get(FIELD)
     if field is None or not isinstance(field.json_schema_extra, dict):
         return ()
-    return tuple(field.json_schema_extra.get(_QUESTIONS_KEY, ()))
+    return tuple(field.json_schema_extra.get(QUESTIONS_KEY, ()))
 
 
 def with_questions(signature: type[dspy.Signature], questions: Questions) -> type[dspy.Signature]:
@@ -80,7 +78,7 @@ def _answer_field(questions: Questions) -> FieldInfo:
         lines.append(f"  {number}: {question.text} ({question.kind})")
     field: FieldInfo = dspy.OutputField(desc="\n".join(lines))
     extra: Any = field.json_schema_extra
-    extra[_QUESTIONS_KEY] = questions
+    extra[QUESTIONS_KEY] = questions
     return field
 
 

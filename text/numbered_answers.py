@@ -11,10 +11,15 @@ YES_NO: Final = "yes or no"
 ONE_TO_FIVE: Final = "1 to 5"
 ANSWER_KINDS: Final = (YES_NO, ONE_TO_FIVE)
 """The kinds of answers; each question has one."""
+QUESTIONS_KEY: Final = "jurist_questions"
+"""The key under which the output field that takes all answers holds the questions."""
+RANGES: Final = {YES_NO: (0.0, 1.0), ONE_TO_FIVE: (1.0, 5.0)}
+"""Kind of answer -> the least and the greatest number that stands for one; 1 is a yes."""
+_WORDS: Final = {"yes": 1.0, "no": 0.0}
 _SEPARATOR: Final = re.compile(r"[\n\r]|,\s*(?=[\"']?\d+[\"']?\s*:)")
 """The end of an answer: a line break, or in JSON a comma before the next number."""
 _ANSWER: Final = re.compile(
-    r"[^\w]*(?:(?:question|answer|q)\W{0,3})?(\d{1,3})[^\w]+(yes|no|[1-5])(?:[^\w.]*|\.|[\"'*]*\s*[,;:.(\u2013\u2014-](?!\d).*)",
+    r"[^\w]*(?:(?:question|answer|q)\W{0,3})?(\d{1,3})[^\w]+(yes|no|\d\.\d+|[1-5])(?:[^\w.]*|\.|[\"'*]*\s*[,;:.(\u2013\u2014-](?!\d).*)",
     re.IGNORECASE,
 )
 """The number of a question, then its answer, which a remark may follow."""
@@ -23,7 +28,8 @@ _ANSWER: Final = re.compile(
 def read_numbered_answers(text: str, kinds: Sequence[str]) -> list[float | None]:
     """Return the answer to each question: 1 for yes and 0 for no, or a number from 1 to 5.
 
-    ``None`` stands for a question without an answer of its kind, and for one that is answered in two ways.
+    A decimal number is read, too: of a yes-or-no question it is the probability of yes, from 0 to 1. ``None`` stands
+    for a question without an answer of its kind, and for one that is answered in two ways.
     """
     values_of_question: list[set[float]] = [set() for _ in kinds]
     for line in _SEPARATOR.split(text):
@@ -47,11 +53,18 @@ def read_numbered_answers(text: str, kinds: Sequence[str]) -> list[float | None]
 
 def _value_of_answer(word: str, kind: str) -> float | None:
     """Return the number that an answer stands for; ``None`` for an answer of another kind."""
-    if kind == YES_NO:
-        return {"yes": 1.0, "no": 0.0}.get(word)
-    if word.isdigit():
-        return float(word)
-    return None
+    if word in _WORDS:
+        return _WORDS[word] if kind == YES_NO else None
+    if kind == YES_NO and word.isdigit():
+        return None
+    value = float(word)
+    least, greatest = RANGES[kind]
+    return value if least <= value <= greatest else None
+
+
+def write_numbered_answers(answers: Sequence[float]) -> str:
+    """Return answers as :func:`read_numbered_answers` reads them: a decimal number a line, behind its number."""
+    return "\n".join(f"{number}: {answer:.4f}" for number, answer in enumerate(answers, 1))
 
 
 def mean_answers(samples: Sequence[Sequence[float | None]]) -> list[float | None]:

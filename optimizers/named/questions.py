@@ -180,9 +180,9 @@ def _check_can_ask(job: Job) -> None:
     if not job.questions:
         reason = "--no-questions was given"
         hint = "leave out --no-questions"
-    elif job.decides:
-        reason = "a decision model answers one question in a call and writes no text"
-        hint = "name a language model with --model"
+    elif job.decides and not job.reads_instructions:
+        reason = "a decision model writes no questions"
+        hint = "name a model that writes text with --prompt-model"
     elif not job.reads_instructions:
         reason = "the offline engine reads no instructions, and so no questions"
         hint = "name a language model with --model"
@@ -198,8 +198,8 @@ def _check_can_ask(job: Job) -> None:
 
 
 def can_ask_questions(job: Job) -> bool:
-    """Say whether the judge and its model can be asked questions, and the user allows them (no ``--no-questions``)."""
-    return job.questions and job.reads_instructions and not job.decides and not why_no_questions(job.judge)
+    """Say whether the judge's model can be asked questions, one writes them, and ``--no-questions`` is not given."""
+    return job.questions and job.reads_instructions and not why_no_questions(job.judge)
 
 
 optimizer = QuestionsOptimizer

@@ -124,7 +124,7 @@ class OpenAIDecisions(LoopbackServer):
         except ValidationError as error:
             return 422, {"error": {"message": str(error)}}
         self.bodies.append(body)
-        answers = [_answer(body["input"], question) for question in body["questions"]]
+        answers = [self.answer_question(body["input"], question) for question in body["questions"]]
         details = {"cache_write_tokens": 0, "cached_tokens": 0}
         usage = {
             "input_tokens": len(body["input"].split()),
@@ -135,6 +135,10 @@ class OpenAIDecisions(LoopbackServer):
         }
         decision = Decision.model_validate({"answers": answers, "model": body["model"], "usage": usage})
         return 200, decision.model_dump()
+
+    def answer_question(self, text: str, question: dict[str, Any]) -> dict[str, Any]:
+        """Return the answer to a question, by the model itself."""
+        return _answer(text, question)
 
 
 def _answer(text: str, question: dict[str, Any]) -> dict[str, Any]:

@@ -119,7 +119,7 @@ REFUSED = {
     ),
     "questions": (
         ("compile", JUDGE, "--gold", "support-desk", "--optimizer", "questions", "--yes"),
-        "a decision model answers one question in a call",
+        "a decision model writes no questions",
     ),
 }
 

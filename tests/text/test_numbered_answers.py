@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from jurist.text.numbered_answers import (
     ANSWER_KINDS,
     ONE_TO_FIVE,
+    RANGES,
     YES_NO,
     mean_answers,
     read_numbered_answers,
+    write_numbered_answers,
 )
 
 KINDS = (YES_NO, ONE_TO_FIVE)
@@ -28,7 +30,10 @@ READ = {
     '["1: yes", "2: 3"]': [1.0, 3.0],
     "1: yes\n1: yes\n2: 2": [1.0, 2.0],
     "1: yes\n1: no\n2: 2": [None, 2.0],
-    "1: yes/no\n2: 4.5": [None, None],
+    "1: yes/no\n2: 4.5": [None, 4.5],
+    "1: 0.83\n2: 1.00": [0.83, 1.0],
+    "1: 1.2\n2: 0.5": [None, None],
+    "1: 0.5.\n2: 5.01": [0.5, None],
     "1: no idea\n2: 6": [None, None],
     "1: 1\n2: yes": [None, None],
     "1: yes 2: 3": [None, None],
@@ -75,7 +80,19 @@ def test_what_is_written_is_read(questions: list[tuple[str, float | None]], as_j
 @given(st.text(), st.lists(st.sampled_from(ANSWER_KINDS), max_size=5))
 def test_any_text_is_read_without_an_error(text: str, kinds: list[str]) -> None:
     for answer, kind in zip(read_numbered_answers(text, kinds), kinds, strict=True):
-        assert answer is None or answer in ((0.0, 1.0) if kind == YES_NO else (1.0, 2.0, 3.0, 4.0, 5.0))
+        least, greatest = RANGES[kind]
+        assert answer is None or least <= answer <= greatest
+
+
+@given(
+    st.lists(
+        st.sampled_from(ANSWER_KINDS).flatmap(lambda kind: st.tuples(st.just(kind), st.floats(*RANGES[kind])))
+    )
+)
+def test_numbers_that_are_written_are_read(answers: list[tuple[str, float]]) -> None:
+    text = write_numbered_answers([answer for _, answer in answers])
+    kinds = [kind for kind, _ in answers]
+    assert read_numbered_answers(text, kinds) == pytest.approx([answer for _, answer in answers], abs=1e-4)
 
 
 def test_samples_have_the_mean_of_the_answers_that_they_give() -> None:

@@ -1,0 +1,115 @@
+"""Questions that a decision model answers beside the judge's own, all in one request, under a fitted head."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from deciders import OpenAIDecisions
+from loopback import Loopback
+from small import cli, ok, write_jsonl
+from tickets import settled_in
+from worlds import question_world
+
+import jurist
+
+
+class DecidingWorld(OpenAIDecisions):
+    """OpenAI's endpoint of decisions, answered by a world."""
+
+    def __init__(self, world: Any) -> None:
+        super().__init__()
+        self.world = world
+
+    def answer_question(self, text: str, question: dict[str, Any]) -> dict[str, Any]:
+        """Return the answer of the world."""
+        kind, name = question["type"], question["name"]
+        if kind == "predicate":
+            probability = self.world.probability_of_yes(question["instructions"], text)
+            return {"type": kind, "name": name, "probability": probability}
+        key = "choices" if kind == "choice" else "levels"
+        choices = [entry.get("value", entry.get("label")) for entry in question[key]]
+        shares = self.world.probabilities(text, choices)
+        best = shares.index(max(shares))
+        if kind == "choice":
+            entries = [
+                {"value": one, "probability": share} for one, share in zip(choices, shares, strict=True)
+            ]
+            said = {"choice": choices[best], "probabilities": entries}
+        else:
+            entries = [
+                {"label": one, "value": place, "probability": share}
+                for place, (one, share) in enumerate(zip(choices, shares, strict=True))
+            ]
+            said = {"score": best, "probabilities": entries}
+        return {"type": kind, "name": name, "confidence": shares[best], **said}
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    settled_in(tmp_path, monkeypatch)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
+    Path("facts.py").write_text(question_world.SOURCE, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["judge", "triage", "grade"])
+def test_a_head_over_a_decision_models_answers_is_proven_kept_and_run(name: str, project: Path) -> None:
+    world = question_world.FactWorld(seed=3, judge=name, together=0.6 if name == "judge" else 0.4)
+    write_jsonl(Path("gold.jsonl"), world.rows(240))
+    write_jsonl(Path("new.jsonl"), world.rows(30, "new"))
+    with DecidingWorld(world) as deciding, Loopback(world.answer) as writing:
+        compiled = jurist.compile(
+            f"facts.py:{name}",
+            "gold.jsonl",
+            optimizer="questions",
+            options={"sets": "1"},
+            words=False,
+            model=jurist.Model("decisions/m", api_base=deciding.url),
+            prompt_model=jurist.Model("openai/m", api_base=writing.url),
+        )
+        assert compiled.artifact.about.decision.verdict == "better"
+        # The proposer is asked once; every other call is a request to the decision model.
+        assert len(writing.hits) == 1
+        ref = compiled.artifact.ref
+        done = ok(
+            "run", ref, "--input", "new.jsonl", "--output", "out.jsonl", "--model", "decisions/m", "--api-base",
+            deciding.url,
+        )  # fmt: skip
+    assert done.code == 0
+    assert len(deciding.bodies[-1]["questions"]) == 11
+    assert [question["type"] for question in deciding.bodies[-1]["questions"][:10]] == ["predicate"] * 10
+    lines = [json.loads(line) for line in Path("out.jsonl").read_text().splitlines()]
+    assert len(lines) == 30
+    assert all(line["status"] == "verdict" for line in lines)
+
+
+def test_questions_need_a_model_that_writes_them(project: Path) -> None:
+    world = question_world.FactWorld(seed=1)
+    write_jsonl(Path("gold.jsonl"), world.rows(160))
+    with DecidingWorld(world) as deciding:
+        refused = cli(
+            "compile", "facts.py:judge", "--gold", "gold.jsonl", "--optimizer", "questions", "--yes",
+            "--model", "decisions/m", "--api-base", deciding.url,
+        )  # fmt: skip
+        assert not deciding.bodies
+    assert refused.code != 0
+    assert (
+        "a decision model writes no questions; name a model that writes text with --prompt-model"
+        in refused.err
+    )
+
+
+def test_the_default_search_asks_a_decision_model_questions(project: Path) -> None:
+    world = question_world.FactWorld(seed=2, together=0.6)
+    with DecidingWorld(world) as deciding, Loopback(world.answer) as writing:
+        compiled = jurist.compile(
+            "facts.py:judge",
+            world.rows(240),
+            words=False,
+            budget=jurist.Budget(calls=2500),
+            model=jurist.Model("decisions/m", api_base=deciding.url),
+            prompt_model=jurist.Model("openai/m", api_base=writing.url),
+        )
+    assert compiled.artifact.about.words is not None
+    assert compiled.artifact.about.words.decide == "questions"
