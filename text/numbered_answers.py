@@ -15,7 +15,7 @@ QUESTIONS_KEY: Final = "jurist_questions"
 """The key under which the output field that takes all answers holds the questions."""
 RANGES: Final = {YES_NO: (0.0, 1.0), ONE_TO_FIVE: (1.0, 5.0)}
 """Kind of answer -> the least and the greatest number that stands for one; 1 is a yes."""
-_WORDS: Final = {"yes": 1.0, "no": 0.0}
+_YES_AND_NO: Final = {"yes": 1.0, "no": 0.0}
 _SEPARATOR: Final = re.compile(r"[\n\r]|,\s*(?=[\"']?\d+[\"']?\s*:)")
 """The end of an answer: a line break, or in JSON a comma before the next number."""
 _ANSWER: Final = re.compile(
@@ -53,8 +53,8 @@ def read_numbered_answers(text: str, kinds: Sequence[str]) -> list[float | None]
 
 def _value_of_answer(word: str, kind: str) -> float | None:
     """Return the number that an answer stands for; ``None`` for an answer of another kind."""
-    if word in _WORDS:
-        return _WORDS[word] if kind == YES_NO else None
+    if word in _YES_AND_NO:
+        return _YES_AND_NO[word] if kind == YES_NO else None
     if kind == YES_NO and word.isdigit():
         return None
     value = float(word)
