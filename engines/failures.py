@@ -236,7 +236,8 @@ _RULES: Final = (
 )
 
 _HINTS: Final = {
-    FailureKind.CONFIGURATION: "set the provider's API key in its environment variable, for example OPENAI_API_KEY",
+    FailureKind.CONFIGURATION: "set the provider's API key in its environment variable, such as OPENAI_API_KEY or "
+    "TYPESAFE_API_KEY",
     FailureKind.KEY: "check the API key in the environment variable of this provider",
     FailureKind.CREDIT: "check the account's credit and quota",
     FailureKind.ACCESS: "check that your key, your project and your region may use this model",

@@ -123,6 +123,20 @@ class RowMapping:
                     "no row has this column", path=path, field=column, hint=suggest_name(column, columns)
                 )
 
+    def naming_absent_column(self, error: GoldError, row: Row) -> GoldError:
+        """Return the error of a row; if its field is to come from a column that is not there, one that says so."""
+        for column, name in self.columns.items():
+            if name == error.field and not has_column(row, column):
+                hint = f"the row has no column {column!r}, which --column {column}={name} names"
+                return GoldError(
+                    error.reason,
+                    path=error.path,
+                    line=error.line,
+                    field=name,
+                    hint=f"{hint}: {suggest_name(column, row)}",
+                )
+        return error
+
     def items(self, judge: Judge, row: Row, place: Place | None = None) -> list[Row]:
         """Return the rows within a row: one for each item of a list column, written ``NAME[]``, else the row."""
         return rows_within(row, list(judge.columns) + list(self.columns), place)

@@ -85,7 +85,11 @@ class Source:
         cases: list[Case] = []
         for item in self.mapping.items(self.judge, content, place):
             row = self.mapping.row(self.judge, item)
-            for case in normalise(self.judge, row, place):
+            try:
+                item_cases = normalise(self.judge, row, place)
+            except GoldError as error:
+                raise self.mapping.naming_absent_column(error, item) from error
+            for case in item_cases:
                 group, part = group_of(self.judge, case), len(cases) + 1
                 case = replace(case, group=group, row=row, source_row=content, row_number=number, part=part)
                 cases.append(case)

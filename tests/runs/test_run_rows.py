@@ -127,6 +127,17 @@ def test_a_pipe_is_judged_while_it_is_written(serve: Callable[..., Any], tmp_pat
     assert right(rows, read_jsonl(Path("o.jsonl")))
 
 
+def test_a_column_that_is_not_there_is_named_with_the_option_that_names_it(tmp_path: Path) -> None:
+    rows = write_jsonl(tmp_path / "rows.jsonl", [{"conversation": "Agent: Hello.", "claims": "It is blue."}])
+    refused = cli(
+        "run", "fect:basic", "--input", rows, "--output", tmp_path / "o.jsonl", "--column", "clams=claim"
+    )
+    assert refused.code == 1
+    assert (
+        "the row has no column 'clams', which --column clams=claim names: did you mean claims?" in refused.err
+    )
+
+
 def test_columns_are_renamed_and_kept() -> None:
     row = {"talk": TALK, "said": "It is a lamp.", "input_label": 7, "group": "g"}
     rows = [{**row, "label": n} for n in range(2)]
@@ -144,7 +155,9 @@ def test_columns_are_renamed_and_kept() -> None:
     assert (typo.code, "no row has a column 'grop'; did you mean group" in typo.err) == (2, True)
     wrong = cli(*argv[:4], "--column", "tlk=conversation", "--output", "x.jsonl")
     assert wrong.code == 1
-    assert "field 'conversation': the field is missing; the row has 'talk'" in wrong.err
+    assert (
+        "the row has no column 'tlk', which --column tlk=conversation names: did you mean talk?" in wrong.err
+    )
     assert cli(*argv[:4], "--column", "talk", "--output", "x.jsonl").code == 2
     assert not Path("x.jsonl").exists()
 
