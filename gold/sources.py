@@ -106,6 +106,16 @@ def bundled_names() -> tuple[str, ...]:
     return tuple(sorted(file.parent.name for file in _BUNDLED.glob("*/gold.jsonl")))
 
 
+def file_of_rows(name: str) -> Path | None:
+    """Return the file that rows name as their source, on disk or of a bundled set; ``None`` if it is gone."""
+    if not name:
+        return None
+    for path in (Path(name), _BUNDLED / name):
+        if path.is_file():
+            return path
+    return None
+
+
 def read_typed(
     source: str | Path, kind: pydantic.TypeAdapter[Any], *, hint: str, on_bad: OnBad = refuse
 ) -> tuple[Any, ...]:

@@ -11,6 +11,8 @@ from .table import Table
 
 Tone: TypeAlias = Literal["good", "bad", "open"]
 """The tone of an outcome: ``good``, something was shown; ``bad``, something is wrong; ``open``, nothing was shown."""
+KindTone: TypeAlias = Tone | Literal["plain"]
+"""The tone of what became of a unit: ``plain`` for a verdict, which is neither right nor wrong in itself."""
 Change: TypeAlias = Literal["same", "added", "removed"]
 _CHANGES: tuple[Change, ...] = ("same", "added", "removed")
 
@@ -88,7 +90,7 @@ class Cases:
 
     systems: tuple[str, ...]  # the names of the judging systems, such as ``basic`` and ``compiled``
     # (name, tone, meaning) of the outcomes that a case can have, such as ``corrected``, in display order
-    kinds: tuple[tuple[str, Tone, str], ...]
+    kinds: tuple[tuple[str, KindTone, str], ...]
     units: Mapping[str, int]  # kind -> number of units with this outcome; empty where units are not counted
     cases: Sequence[CaseEntry] = field(repr=False)
     note: str = ""  # a note above the cases; may be empty

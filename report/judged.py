@@ -10,6 +10,7 @@ from ..errors import JuristError, UsageError, system_message
 from ..evaluation.measured import UNANSWERED
 from ..evaluation.rows import Row
 from ..gold.scanning import scan
+from ..gold.sources import file_of_rows
 from ..keeping.artifact_card import Artifact, read_proof_rows
 from ..keeping.card_parts import CascadeFound
 from ..keeping.records import AnswerRecord, ProofRecord
@@ -20,21 +21,22 @@ from .document import (
     CaseEntry,
     Cases,
     Document,
+    KindTone,
     Section,
-    Tone,
     UnitEntry,
     readable_input,
     readable_text,
 )
 from .scores import joint_spend_line
 from .table import table
+from .verdict import engine_words
 from .views import cascade_judges, cascade_levels
 
 _Line: TypeAlias = Mapping[str, Any]
 """A line of a run, and an object in it, as JSON."""
 SYSTEMS = ("basic", "compiled")
 """Who answered in a proof."""
-KINDS: tuple[tuple[str, Tone, str], ...] = (
+KINDS: tuple[tuple[str, KindTone, str], ...] = (
     ("corrected", "good", "wrong before, right after compiling"),
     ("nearer", "good", "nearer to the gold label after compiling"),
     ("broken", "bad", "right before, wrong after compiling"),
@@ -223,12 +225,14 @@ def _answer_note(system: str, record: AnswerRecord) -> AnswerNote:
     }
 
 
-_CASES: tuple[tuple[str, Tone, str], ...] = (
+_WITHOUT_VERDICT: tuple[tuple[str, KindTone, str], ...] = (
     ("abstained", "open", "the model answered, and the answer is unusable"),
     ("failed", "open", "the machinery failed: network, quota"),
     ("wavering", "open", "the judge's own samples differ"),
-    ("judged", "good", "it has a verdict"),
 )
+_OTHER = "another verdict"
+_MOST_VERDICTS = 20
+"""Different verdicts by which a page filters rows; with more of them, rows are sorted and searched."""
 _RUN_NAMES = {"id", "status", "units"}
 """Names that every line of a run has."""
 
@@ -266,17 +270,22 @@ def _run_report(path: Path, rows: Sequence[_Line]) -> Document:
     """Return the report of the lines of a run. Raises ``ValueError`` and the like for other lines."""
     inputs = _inputs_by_source(rows)
     judge = str(rows[0]["judge"])
-    cases: list[CaseEntry] = []
-    answers: Counter[str] = Counter()
+    verdicts: Counter[str] = Counter()
     statuses: Counter[str] = Counter()
     usages: list[_Line] = []
     for row in rows:
-        case = _judged_case(row, inputs)
-        for unit in case["units"]:
-            answers[unit["said"][0] or "no answer"] += 1
+        for unit in row["units"]:
+            verdicts[_verdict_of(unit) or "no answer"] += 1
         statuses[str(row["status"])] += 1
-        cases.append(case)
         usages.append(row.get("usage") or {})
+    filters = [verdict for verdict, _ in verdicts.most_common() if verdict != "no answer"]
+    if len(filters) > _MOST_VERDICTS:
+        filters = []
+    cases = [_judged_case(row, inputs, filters) for row in rows]
+    kinds = list(_WITHOUT_VERDICT)
+    for verdict in filters:
+        kinds.append((verdict, "plain", f"the verdict is {verdict}"))
+    kinds.append((_OTHER, "plain", "it has a verdict"))
     without_verdict = []
     for status, count in statuses.items():
         if status != "verdict":
@@ -284,16 +293,21 @@ def _run_report(path: Path, rows: Sequence[_Line]) -> Document:
     lead = []
     if without_verdict:
         lead.append(f"{', '.join(without_verdict)}.")
-    verdicts = statuses["verdict"]
+    count_rows = []
+    for verdict, count in verdicts.most_common(30):
+        count_rows.append([verdict, count, f"{count / verdicts.total():.1%}"])
+    judged = statuses["verdict"]
     return Document(
         subject=judge,
-        about=f"answered by {rows[0].get('model')}; from {path.name}",
-        headline=f"{verdicts} of {len(rows)} rows have a verdict",
-        tone="good" if verdicts == len(rows) else "open",
+        about=f"from {path.name}",
+        headline=f"{judged} of {len(rows)} rows have a verdict ({engine_words(rows[0].get('model'))})",
+        tone="good" if judged == len(rows) else "open",
         lead=lead,
         sections=[
-            Section("verdicts", "Verdicts", [table("", ["verdict", "units"], answers.most_common(30))]),
-            Section("cases", "The rows", [Cases(systems=(judge,), kinds=_CASES, units={}, cases=cases)]),
+            Section("verdicts", "Verdicts", [table("", ["verdict", "units", "share"], count_rows)]),
+            Section(
+                "cases", "The rows", [Cases(systems=(judge,), kinds=tuple(kinds), units={}, cases=cases)]
+            ),
             Section("cost", "What it cost", [joint_spend_line(usages), _row_price(usages)]),
         ],
     )
@@ -329,41 +343,40 @@ def _inputs_by_source(rows: Sequence[_Line]) -> dict[str, _Line]:
     for line in rows:
         names.add(str(line.get("source") or "").rpartition(":")[0])
     for name in names:
-        if not name or not Path(name).is_file():
+        path = file_of_rows(name)
+        if path is None:
             continue
-        with Path(name).open("rb") as file:
+        with path.open("rb") as file:
             for place, row in scan(file, name):
                 if isinstance(row, Mapping):
                     inputs[f"{name}:{place.line}"] = row
     return inputs
 
 
-def _judged_case(row: _Line, inputs: Mapping[str, _Line]) -> CaseEntry:
-    """Return a line of a run as a case."""
+def _judged_case(row: _Line, inputs: Mapping[str, _Line], filters: Collection[str]) -> CaseEntry:
+    """Return a line of a run as a case; ``filters`` are the verdicts by which the page filters rows."""
     status, source = row["status"], str(row.get("source") or "")
     texts = _readable_inputs(inputs.get(source, {}))
     if not all(_is_in_inputs(unit, texts) for unit in row["units"]):
         texts = []  # a file that was changed meanwhile is not shown as what was judged
     units: list[UnitEntry] = []
-    least_agreement = 1.0
+    kinds: list[str] = []
+    if status != "verdict":
+        kinds.append(status)
+    elif any(unit.get("agreement") is not None and unit["agreement"] < 1.0 for unit in row["units"]):
+        kinds.append("wavering")
     for unit in row["units"]:
-        agreement = unit.get("agreement")
-        if agreement is not None:
-            least_agreement = min(least_agreement, agreement)
-        entry = _judged_unit(unit, status)
-        if row.get("drawn", 1) <= 1:
-            entry["sure"] = [None]
-        if texts and len(row["units"]) == 1:
-            entry["text"] = ""  # it is one of the inputs
+        entry = _judged_unit(unit, status, is_sampled=row.get("drawn", 1) > 1)
+        if status == "verdict":
+            entry["became"] = entry["said"][0] if entry["said"][0] in filters else _OTHER
+            if entry["became"] not in kinds:
+                kinds.append(entry["became"])
         units.append(entry)
-    kind = status
-    if status not in ("abstained", "failed"):
-        kind = "wavering" if least_agreement < 1 else "judged"
     return {
         "id": str(row["id"]),
         "group": str(row.get("group") or ""),
         "source": source,
-        "kinds": [kind],
+        "kinds": kinds or [_OTHER],
         "inputs": texts,
         "units": units,
         "notes": [
@@ -382,16 +395,22 @@ def _is_in_inputs(unit: _Line, inputs: Iterable[Sequence[str]]) -> bool:
     return any(unit["text"] in shown[1] for shown in inputs)
 
 
-def _judged_unit(unit: _Line, status: str) -> UnitEntry:
-    """Return a unit of a line of a run, with its text, and with the share of the samples that agree on its value."""
+def _judged_unit(unit: _Line, status: str, *, is_sampled: bool) -> UnitEntry:
+    """Return a unit of a line of a run, with its text, and with how sure its verdict is.
+
+    That is the probability of its label, else the share of several samples that agree on it.
+    """
+    verdict = _verdict_of(unit)
+    sureness = unit.get("agreement") if is_sampled else None
+    probability = (unit.get("probabilities") or {}).get(verdict)
+    if probability is not None:
+        sureness = round(float(probability), 3)
+    return {"text": unit["text"], "gold": "", "said": [verdict], "sure": [sureness], "became": status}
+
+
+def _verdict_of(unit: _Line) -> str:
+    """Return the verdict on a unit of a line of a run as text; empty if it has none."""
     value = unit.get("label", unit.get("value"))
-    verdict = ""
-    if value is not None:
-        verdict = readable_text(value)
-    return {
-        "text": unit["text"],
-        "gold": "",
-        "said": [verdict],
-        "sure": [unit.get("agreement")],
-        "became": "judged" if status == "verdict" else status,
-    }
+    if value is None:
+        return ""
+    return readable_text(value)

@@ -15,8 +15,9 @@ from itertools import groupby
 from typing import Any, TypeAlias
 
 from ..evaluation.measured import UNANSWERED
-from .document import Cases, Document, Part, Section
-from .table import Table
+from ..text.terms import shorten
+from .document import CaseEntry, Cases, Document, Part, Section, UnitEntry
+from .table import Table, table
 
 _MacroParts: TypeAlias = tuple[str, Part | list[Part]]
 """The name of a macro of the page, and what it shows: a part, or the texts or links that follow each other."""
@@ -33,6 +34,7 @@ def as_page(document: Document) -> str:
         shown=_macro_parts,
         unanswered=UNANSWERED,
         pack=pack,
+        table_of_cases=table_of_cases,
     )
 
 
@@ -94,6 +96,50 @@ class Packed:
 
     data: str  # base64
     limit: int  # letters after which texts were cut so that all fit; 0 if none was
+
+
+_PREVIEW_LETTERS = 200
+"""Letters of a case's text in the table that stands in for the script."""
+
+
+def table_of_cases(cases: Cases) -> Table:
+    """Return a row for each case, for a browser that runs no script: what was said of it, and the start of its text."""
+    is_labelled = any(unit["gold"] for case in cases.cases for unit in case["units"])
+    columns = ["case"]
+    if is_labelled:
+        columns.append("gold label")
+    columns.extend(cases.systems)
+    columns.append("text")
+    rows = []
+    for case in cases.cases:
+        row = [case["source"] or case["id"]]
+        if is_labelled:
+            row.append("; ".join([unit["gold"] or "-" for unit in case["units"]]))
+        for place in range(len(cases.systems)):
+            row.append("; ".join([_verdict_words(unit, place) for unit in case["units"]]))
+        row.append(_preview(case))
+        rows.append(row)
+    return table("", columns, rows)
+
+
+def _verdict_words(unit: UnitEntry, place: int) -> str:
+    """Return what a system said of a unit, and how sure it was."""
+    said = unit["said"][place] or "no answer"
+    sureness = unit["sure"][place]
+    if sureness is None:
+        return said
+    return f"{said} ({sureness:.0%})"
+
+
+def _preview(case: CaseEntry) -> str:
+    """Return the start of the text of a case: of its first unit, else of its last input."""
+    texts = [unit["text"] for unit in case["units"] if unit["text"]]
+    for shown in case["inputs"][::-1]:
+        if len(shown) == 2:  # no image
+            texts.append(shown[1])
+    if not texts:
+        return "-"
+    return shorten(texts[0], _PREVIEW_LETTERS)
 
 
 def pack(cases: Cases, *, largest: int = LARGEST) -> Packed:

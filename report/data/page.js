@@ -59,6 +59,7 @@
   class Explorer {
     constructor(root, data) {
       this.root = root;
+      root.hidden = false;
       this.data = data;
       this.tones = new Map(data.kinds.map(([name, tone]) => [name, tone]));
       this.cases = data.cases;
@@ -199,11 +200,17 @@
     row(place) {
       const one = this.shown[place];
       const row = make("div", { class: "row", role: "option", id: `case-${place}`, "aria-posinset": place + 1, "aria-setsize": this.shown.length },
-        make("div", { class: "what" }, ...one.kinds.map((kind) => this.tag(kind))),
+        make("div", { class: "what" }, ...one.kinds.map((kind) => this.tag(kind)), ...this.certainty(one)),
         make("div", { class: "preview", dir: "auto" }, this.preview(one)));
       row.style.top = `${place * ROW}px`;
       row.addEventListener("click", () => { this.choose(place); if (matchMedia("(max-width: 46rem)").matches) this.pane.scrollIntoView(); });
       return row;
+    }
+
+    // How sure the verdict on a case of one unit is.
+    certainty(one) {
+      const share = one.units.length === 1 ? this.sure(one.units[0]) : null;
+      return share === null ? [] : [make("small", { title: "how sure it is" }, `${Math.round(100 * share)}\u00a0%`)];
     }
 
     preview(one) {
@@ -221,7 +228,7 @@
         if (!quiet) this.write();
       }
       this.draw();
-      this.pane.replaceChildren(...(place >= 0 ? this.details(this.shown[place]) : [make("p", {}, "No case is like that.")]));
+      this.pane.replaceChildren(...(place >= 0 ? this.details(this.shown[place]) : [make("p", {}, "No case fits these filters.")]));
       this.pane.scrollTop = 0;
     }
 
@@ -247,15 +254,17 @@
     }
 
     verdicts(one) {
-      const several = one.units.some((unit) => unit.text);
+      // The text of a single unit that is one of the inputs stands below anyway.
+      const several = one.units.some((unit) => unit.text && (one.units.length > 1 || !one.inputs.some((input) => input[1] === unit.text)));
       const known = one.units.some((unit) => unit.gold);
-      const head = [...(several ? ["unit"] : []), ...(known ? ["gold label"] : []), ...this.data.systems, ""];
+      const became = one.units.some((unit) => unit.became !== unit.said[0]);
+      const head = [...(several ? ["unit"] : []), ...(known ? ["gold label"] : []), ...this.data.systems, ...(became ? [""] : [])];
       const rows = one.units.map((unit) => make("tr", {},
         ...(several ? [make("th", { scope: "row", class: "text", dir: "auto" }, unit.text)] : []),
         ...(known ? [make("td", { class: "verdict", dir: "auto", "data-of": "gold label" }, unit.gold || "-")] : []),
         ...unit.said.map((said, place) => make("td", { class: "verdict", dir: "auto", "data-of": this.data.systems[place] },
           ...this.said(said, unit.sure?.[place] ?? null))),
-        make("td", {}, this.tag(unit.became))));
+        ...(became ? [make("td", {}, this.tag(unit.became))] : [])));
       return make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "verdicts" }, make("table", { "aria-label": "verdicts" },
         make("thead", {}, make("tr", {}, ...head.map((name) => name ? make("th", { scope: "col" }, name) : make("td", {})))),
         make("tbody", {}, ...rows)));

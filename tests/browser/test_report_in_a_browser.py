@@ -104,7 +104,15 @@ def cases(texts: list[str]) -> Document:
             "source": "",
             "kinds": [kinds[place % len(kinds)]],
             "inputs": [["text", text]],
-            "units": [{"text": "", "gold": "yes", "said": ["no"], "became": kinds[place % len(kinds)]}],
+            "units": [
+                {
+                    "text": "",
+                    "gold": "yes",
+                    "said": ["no"],
+                    "sure": [None],
+                    "became": kinds[place % len(kinds)],
+                }
+            ],
             "notes": [{"system": "basic", "status": "abstained", "reasoning": text, "error": text}],
         }
         for place, text in enumerate(texts)
@@ -131,3 +139,35 @@ def test_hostile_cases_change_nothing(tmp_path: Path, opened: Callable[..., Any]
     shown.locator(".case button").last.click()
     assert len(shown.locator(".case").inner_text()) > 1_000_000
     assert (shown.title(), shown.locator("body").is_visible()) == (title, True)
+
+
+def test_a_plot_is_as_large_on_a_telephone_as_its_letters(page: Path, opened: Callable[..., Any]) -> None:
+    shown = opened(page, width=390)
+    shown.wait_for_selector(".row")
+    assert shown.locator("figure.plot svg").count() >= 3
+    for box in shown.locator("figure.plot svg").all():
+        width = box.evaluate("one => one.getBoundingClientRect().width")
+        assert 300 <= width <= 390
+    assert shown.locator(".plot text").first.evaluate("one => one.getBoundingClientRect().height") >= 10
+
+
+def test_without_its_script_a_page_has_all_cases(page: Path, browser: Any) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    shown = context.new_page()
+    shown.goto(page.resolve().as_uri())
+    rows = shown.locator("noscript tbody tr").count()
+    proof = (page.parent / "compiled/fect/1/proof.jsonl").read_text(encoding="utf-8").splitlines()
+    seen = shown.locator(".explorer").is_visible()
+    context.close()
+    assert (rows, seen) == (len(proof), False)
+
+
+def test_paper_has_the_cases(page: Path, opened: Callable[..., Any]) -> None:
+    shown = opened(page)
+    shown.wait_for_selector(".row")
+    shown.keyboard.press("2")
+    count = int(shown.locator(".found").inner_text().split()[0])
+    shown.emulate_media(media="print")
+    shown.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert shown.locator(".printed .sheet:visible").count() == min(count, 200)
+    assert shown.locator("details.folded:not([open])").count() == 0

@@ -196,7 +196,7 @@ def document(text: str) -> Document:
         "source": text,
         "kinds": ["right"],
         "inputs": [[text, text]],
-        "units": [{"text": text, "gold": text, "said": [text], "became": "right"}],
+        "units": [{"text": text, "gold": text, "said": [text], "sure": [0.5], "became": "right"}],
         "notes": [],
     }
     found = Cases(systems=("basic",), kinds=KINDS, units={}, cases=[case], note=text)

@@ -5,6 +5,7 @@ import gzip
 import html
 import json
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from small import claims, ok, write_jsonl
 
 from jurist.errors import JuristError
+from jurist.report.document import Cases
 from jurist.report.judged import saved_report
 from jurist.runs.outputs import lines_in
 
@@ -52,6 +54,43 @@ def test_a_run(gold: Path) -> None:
     write_jsonl(Path("r.jsonl"), rows)
     first = page("r.jsonl")[1]["cases"][0]
     assert (first["kinds"], first["units"][0]["sure"]) == (["abstained"], [0.5])
+
+
+def test_a_run_shows_its_verdicts_and_filters_by_them(gold: Path) -> None:
+    ok("run", "fect:basic", "--input", gold, "--output", "r.jsonl")
+    text, data = page("r.jsonl")
+    rows = [json.loads(line) for line in Path("r.jsonl").read_text(encoding="utf-8").splitlines()]
+    verdicts = Counter(row["label"] for row in rows)
+    assert {name: tone for name, tone, _ in data["kinds"]} == dict.fromkeys(verdicts, "plain")
+    assert Counter(kind for case in data["cases"] for kind in case["kinds"]) == verdicts
+    assert "(offline text-overlap scorer, not a language model)" in text
+    # without its script the page has every row
+    (stand_in,) = re.findall("<noscript.*?</noscript>", text, re.DOTALL)
+    for row, case in zip(rows, data["cases"], strict=True):
+        cells = f'<th scope="row" class="text">{row["source"]}</th><td class="text">{row["label"]}</td>'
+        assert f'{cells}<td class="text">{case["units"][0]["text"][:60]}' in stand_in
+    rows[0]["units"][0]["probabilities"] = {rows[0]["label"]: 0.83}
+    write_jsonl(Path("r.jsonl"), rows)
+    text, data = page("r.jsonl")
+    assert data["cases"][0]["units"][0]["sure"] == [0.83]
+    assert f"{rows[0]['label']} (83%)" in text
+
+
+def test_a_run_of_many_different_values_is_not_filtered_by_them() -> None:
+    rows = []
+    for place in range(30):
+        unit = {"text": "a", "value": place / 7, "agreement": None}
+        rows.append({"id": str(place), "status": "verdict", "judge": "mark", "model": "m", "units": [unit]})
+    document = saved_report(Path("r.jsonl"), rows)
+    (cases,) = document.sections[1].parts
+    assert isinstance(cases, Cases)
+    assert {kind for case in cases.cases for kind in case["kinds"]} == {"another verdict"}
+
+
+def test_rows_of_a_bundled_set_have_their_inputs() -> None:
+    ok("run", "fect:basic", "--input", "fect-mini", "--output", "r.jsonl")
+    data = page("r.jsonl")[1]
+    assert all(dict(case["inputs"])["conversation"] for case in data["cases"])
 
 
 @pytest.mark.parametrize(
