@@ -7,6 +7,7 @@ from .groups import (
     Checkpoints,
     Common,
     Details,
+    Form,
     GoldOptions,
     JudgeOptions,
     Limits,
@@ -204,3 +205,28 @@ class DetectorOptions(
         "a judge of responses, version or variant, or the verdicts of any detector; the first is tested against "
         "the others (default: cognibench:basic and detector:basic)",
     )
+
+
+class StatisticsOptions(
+    GoldOptions,
+    Form,
+    command="table cognibench-2",
+    does="tables.statistics_command",
+    helps={"gold": "responses, labelled or not: a bundled name, a file, a folder, hf:org/name"},
+):
+    """What CogniBench's Table 2 and Figures 5 to 7 count, on any responses: words, labels, and by turn and place in the
+    response how many sentences of each type there are and how many of them are hallucinated.
+
+    examples:
+      jurist table cognibench-2 --gold cognibench-mini
+      jurist run cognibench --input dialogues.jsonl --output labels.jsonl --samples 5
+      jurist table cognibench-2 --gold dialogues.jsonl --labels recorded:labels.jsonl --json
+
+    Nothing is asked.
+    """
+
+    verdicts: str | None = option(
+        "--labels recorded:FILE",
+        "count these verdicts of a judge on the same responses (default: the labels of gold)",
+    )
+    output: str | None = option("F.json", "keep the JSON object in this file, too")

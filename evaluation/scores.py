@@ -192,10 +192,14 @@ class Scores(Scale):
     def tally(self, values: Values, counts: Mapping[str, int]) -> Mapping[str, float]:
         if values[0] is None:
             return {}
-        return {"scored": 1, "score_sum": values[0]}
+        return {**counts, "scored": 1, "score_sum": values[0]}
 
     def totals(self, sums: Mapping[str, float]) -> dict[str, object]:
+        totals: dict[str, object] = {"mean_score": None}
         scored = sums.get("scored", 0)
-        if not scored:
-            return {"mean_score": None}
-        return {"mean_score": sums["score_sum"] / scored}
+        if scored:
+            totals["mean_score"] = sums["score_sum"] / scored
+        for name, count in sums.items():
+            if name not in ("scored", "score_sum"):
+                totals[name] = int(count)
+        return totals

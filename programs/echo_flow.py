@@ -15,12 +15,12 @@ def echo_then_labels(
     unit: str,
     field: str,
     tags: Sequence[str],
-    facts: Mapping[str, str],
+    divisions: Mapping[str, Mapping[str, str]],
 ) -> Flow:
-    """Ask for an echo in tags, then for a label of each numbered line whose tag is in ``facts``.
+    """Ask for an echo in tags, then for a label of each numbered line whose tag is in ``divisions``.
 
-    A line that the second step labels a ``fact`` has the label of its tag in ``facts``; a line that this step leaves
-    out has no label.
+    The tag of a line and the label of the second step make its label (``divisions``); a line that the second step
+    leaves out has none.
     """
     first_step, second_step = steps
     texts: dict[int, str] = {}
@@ -35,21 +35,29 @@ def echo_then_labels(
 
     open_numbers: list[int] = []
     for number, tag in tag_of_number.items():
-        if tag in facts:
+        if tag in divisions:
             open_numbers.append(number)
-    open_lines = select_lines(inputs[unit], open_numbers)
-    finer_labels: dict[int, object] = {}
+    open_lines = select_lines(show_tags(inputs[unit], tag_of_number), open_numbers)
+    second_labels: dict[int, object] = {}
     if open_lines:
         second_reply = yield second_step, {**inputs, unit: open_lines}
-        finer_labels = read_labels(second_reply, field, open_lines, inputs[unit])
+        second_labels = read_labels(second_reply, field, open_lines, inputs[unit])
 
     labels: dict[int, object] = {}
     for number, tag in tag_of_number.items():
         labels[number] = tag
-        if tag is not None and tag in facts:
-            finer_label = finer_labels.get(number)
-            labels[number] = facts[tag] if finer_label == "fact" else finer_label
+        if tag is not None and tag in divisions:
+            labels[number] = divisions[tag].get(str(second_labels.get(number)))
     return {field: make_label_items(labels.items())}
+
+
+def show_tags(lines: object, tag_of_number: Mapping[int, str | None]) -> str:
+    """Return numbered lines with the tag of each behind its number: ``3. [faithful] It closed in 1911.``"""
+    tagged_lines: list[str] = []
+    for line in str(lines).split("\n"):
+        number_text, _, text = line.partition(". ")
+        tagged_lines.append(f"{number_text}. [{tag_of_number.get(int(number_text))}] {text}")
+    return "\n".join(tagged_lines)
 
 
 FLOWS[ECHO_THEN_LABELS] = echo_then_labels

@@ -69,24 +69,40 @@ def labels_in_two_stages(inputs: Inputs, steps: Sequence[str], unit: str, field:
     return {field: make_label_items(sorted(labels.items()))}
 
 
-def until_two_agree(inputs: Inputs, step: str, field: str, most: int) -> Flow:
-    """Ask a step until a value has come twice, at most ``most`` times; the answer is this value, or ``None``."""
+def until_two_agree(inputs: Inputs, step: str, field: str, most: int, reasons: Sequence[str] = ()) -> Flow:
+    """Ask a step until a value has come twice, at most ``most`` times; the answer is this value, or ``None``.
+
+    A reply that cannot be read is one without a value. The fields ``reasons`` of the last reply are in the reasoning.
+    """
     counts: Counter[object] = Counter()
     agreed = None
+    lines: list[str] = []
     while agreed is None and counts.total() < most:
-        reply = yield step, inputs
+        try:
+            reply = yield step, inputs
+        except (RecursionError, ValueError):
+            counts[None] += 1
+            continue
         value = reply.get(field)
         counts[value] += 1
         if value is not None and counts[value] > 1:
             agreed = value
-    return {field: agreed, "reasoning": "ratings: " + ", ".join(map(str, counts.elements()))}
+        lines = [f"{name}: {one_line(str(reply.get(name) or ''))}" for name in reasons]
+    ratings = "ratings: " + ", ".join(map(str, counts.elements()))
+    return {field: agreed, "reasoning": "\n".join([ratings, *lines])}
 
 
 def most_frequent(inputs: Inputs, step: str, field: str, draws: int, allowed: Collection[str]) -> Flow:
-    """Ask a step ``draws`` times; the answer is the most frequent allowed value, of equals the one that came first."""
+    """Ask a step ``draws`` times; the answer is the most frequent allowed value, of equals the one that came first.
+
+    A reply that cannot be read is one without a value.
+    """
     counts: Counter[object] = Counter()
     for _ in range(draws):
-        reply = yield step, inputs
+        try:
+            reply = yield step, inputs
+        except (RecursionError, ValueError):
+            continue
         value = reply.get(field)
         if value in allowed:
             counts[value] += 1

@@ -13,11 +13,11 @@ from typing import Final
 import dspy
 
 from ..cases import Case, Label
-from ..signatures.cognibench import EchoTags, TagStatements, TierOrFact, TierStatements
+from ..signatures.cognibench import DivideTags, EchoTags, TagStatements, TierStatements
 from ..signatures.cognibench_labels import ECHO_LABELS, TIERS
 from .answers.sentences import Tagged
 from .cognibench import COGNIBENCH, verdict_word
-from .echo_flow import ECHO_THEN_LABELS
+from .echo_flow import ECHO_THEN_LABELS, show_tags
 from .flows import make_label_items, select_lines
 from .state import Demo
 from .stepwise import Plan, Stepwise
@@ -71,7 +71,10 @@ def _demonstrate_echo(case: Case) -> dict[str, Demo]:
     inputs = COGNIBENCH_STAGED.prompt_values(case.inputs)
     tagged_sentences = _ECHO.render({"sentences": case.inputs["sentences"]})
     tag_demo = {**inputs, **tagged_sentences, "labels": _ECHO.example(tuple(tags), case.inputs)}
-    return _demos_of_stages(inputs, tag_demo, tiers)
+    tag_of_number = dict(enumerate(tags, 1))
+    return _demos_of_stages(
+        {**inputs, "sentences": show_tags(inputs["sentences"], tag_of_number)}, tag_demo, tiers
+    )
 
 
 def _numbered_gold(case: Case) -> dict[int, Label | None]:
@@ -108,14 +111,32 @@ COGNIBENCH_STAGED = replace(
 _ECHO: Final = Tagged(
     field="labels", unit="sentences", labels=ECHO_LABELS, positive=frozenset({"hallucinated"})
 )
-_FACTS: Final = {"faithful": "faithful", "hallucinated": "invented"}
-"""Tag of the first stage -> the label of a sentence that the second stage calls a fact."""
+_DIVISIONS: Final = {
+    "faithful": {
+        "fact": "faithful",
+        "irrefutable": "irrefutable",
+        "reliable": "reliable",
+        "speculative": "reliable",
+        "misleading": "reliable",
+    },
+    "hallucinated": {
+        "fact": "invented",
+        "misleading": "misleading",
+        "speculative": "speculative",
+        "reliable": "speculative",
+        "irrefutable": "speculative",
+    },
+}
+"""Tag of the first stage -> what the second stage says of such a sentence -> its label.
+
+The tag decides (section 3.1). Where the second stage is on the other side, the label is the nearest tier on the tag's.
+"""
 
 
 class EchoThenTier(Stepwise):
     """The paper's two stages: three tags around the echoed sentences (``tag``), then tiers of all but irrelevant ones.
 
-    The second stage gives each sentence a tier or calls it a fact; the label of a fact follows from its tag.
+    The tag says whether a sentence is hallucinated. The second stage divides these sentences into facts and tiers.
     """
 
     plan = Plan(
@@ -125,7 +146,7 @@ class EchoThenTier(Stepwise):
             "unit": "sentences",
             "field": "labels",
             "tags": ECHO_LABELS,
-            "facts": _FACTS,
+            "divisions": _DIVISIONS,
         },
         ("programs.answers.echo", "programs.echo_flow"),
     )
@@ -133,7 +154,7 @@ class EchoThenTier(Stepwise):
     def __init__(self) -> None:
         super().__init__()
         self.tag = dspy.Predict(EchoTags)
-        self.tier = dspy.Predict(TierOrFact)
+        self.tier = dspy.Predict(DivideTags)
 
 
 COGNIBENCH_TAGS_STAGED = replace(

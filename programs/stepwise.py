@@ -7,6 +7,7 @@ from operator import attrgetter
 from typing import Any, TypeAlias, TypeVar
 
 import dspy
+from dspy import AdapterParseError
 
 from .flows import FLOWS
 
@@ -54,7 +55,7 @@ class Stepwise(dspy.Module):
         # An abstract method would not help: DSPy's metaclass makes instances of abstract classes, too.
         if self.plan is None:
             raise NotImplementedError(f"{type(self).__name__} has neither a plan nor steps")
-        return dspy.Prediction(**(yield from FLOWS[self.plan.flow](inputs, **self.plan.settings)))
+        return dspy.Prediction(**(yield from steps_of_flow(self.plan, inputs)))
 
     def forward(self, **inputs: object) -> dspy.Prediction:
         """Ask with blocking calls."""
@@ -92,6 +93,35 @@ class Stepwise(dspy.Module):
                 reply = await call(module, _draw_apart(module, step_inputs, repeats))
             except BaseException as error:  # noqa: BLE001 - the step that asked is told, and ends what it has begun
                 failure = error
+
+
+class _UnreadableReplyError(ValueError):
+    """Tells a flow that the reply of its step cannot be read; exported files raise a ``ValueError``, too."""
+
+    def __init__(self, parse_error: AdapterParseError) -> None:
+        super().__init__(str(parse_error))
+        self.parse_error = parse_error
+
+
+def steps_of_flow(plan: Plan, inputs: Mapping[str, object]) -> PartOfSteps[Mapping[str, object]]:
+    """Yield the steps of a flow and return its output fields; a flow may go on after a reply that cannot be read."""
+    flow = FLOWS[plan.flow](inputs, **plan.settings)
+    outcome: Any = None
+    advance: Callable[[Any], Step] = flow.send
+    while True:
+        try:
+            step, step_inputs = advance(outcome)
+        except StopIteration as done:
+            fields: Mapping[str, object] = done.value
+            return fields
+        except _UnreadableReplyError as unreadable:  # the flow needs a reply that can be read
+            raise unreadable.parse_error from None
+        try:
+            outcome = yield step, step_inputs
+            advance = flow.send
+        except AdapterParseError as error:
+            outcome = _UnreadableReplyError(error)
+            advance = flow.throw
 
 
 def _draw_apart(module: dspy.Module, inputs: Mapping[str, object], repeats: int) -> Mapping[str, object]:

@@ -12,12 +12,13 @@ one pass (appendices A.8.2 and A.10, figure 13). Conversations about a reference
 authors hears another one.
 """
 
-import inspect
-from typing import Literal
+from collections.abc import Mapping
+from typing import Final, Literal, get_args
 
 import dspy
 import pydantic
 
+from .cognibench_examples import show_examples
 from .cognibench_labels import (
     ECHO_LABELS,
     LABELS,
@@ -30,17 +31,33 @@ from .cognibench_labels import (
     Tier,
 )
 
-_TESTS = """Is it rational to believe, given the reference? If not, it is misleading.
-    Is it grounded, does it follow from what the reference says? If not, it is speculative.
-    Is it irrefutable, free of subjective wording and open to no other reading? If not, it is reliable;
-    if so, it is irrefutable."""
+_SAME: Final[Mapping[SentenceLabel, str]] = {label: label for label in get_args(SentenceLabel)}
+_TIERS_ALONE: Final[Mapping[SentenceLabel, str]] = {tier: tier for tier in get_args(Tier)}
+_IRRELEVANT = """Does it say anything about the subject? If not (a greeting, a filler, an offer of help), it is
+irrelevant."""
+_FACT = """Does it report a fact (a name, a number, a date, an event)? Then it is faithful if the reference says all of
+it, in whatever words, and {absent} if any part of it is not in the reference or contradicts it, even if you know it to
+be true."""
+_TESTS = """Would a sensible reader of the reference believe it? If not, because it contradicts or distorts the
+reference or rests on something made up, it is misleading.
+Can you point to stated facts that it follows from? If not, it is only plausible or only an opinion, and speculative.
+The conclusion itself need not be stated.
+Must whoever accepts these facts accept it, and is no word in it subjective? If not, it is reliable; if so, it is
+irrefutable."""
+
+
+def _with_examples(text: str, name_of_label: Mapping[SentenceLabel, str]) -> str:
+    """Return an instruction with the worked examples at its end, under the names of its labels."""
+    return f"{text.strip()}\n\n{show_examples(name_of_label)}"
 
 
 class _AboutReference(dspy.Signature):
     """Judge what an assistant said, against a reference."""
 
     reference: str = dspy.InputField(desc="the only source of facts")
-    dialogue: str = dspy.InputField(desc="the earlier turns and the user's message that is answered")
+    dialogue: str = dspy.InputField(
+        desc="the earlier turns and the user's message that is answered; may be empty"
+    )
 
 
 class _WholeResponse(_AboutReference):
@@ -56,15 +73,19 @@ class Tag(pydantic.BaseModel):
     label: SentenceLabel
 
 
-class TagResponse(_WholeResponse):  # noqa: D101 - its docstring ends with the tests that it shares
-    __doc__ = f"""Label every numbered sentence of an assistant's response by how faithful it is to the reference.
+_RULES = f"""Ask of each sentence, in this order:
+1. {_IRRELEVANT}
+2. {_FACT.format(absent="invented")}
+3. Otherwise it is a cognitive statement: it infers, explains, evaluates or advises. Ask in turn:
+{_TESTS}"""
 
-    First decide what the sentence does. It is irrelevant if it says nothing about the subject: a greeting,
-    a filler, an offer of help. It is a factual statement if it states a plain fact: label it faithful if the
-    reference supports all of it, invented if any part of it is not in the reference, however true it may be.
-    Otherwise it is a cognitive statement, which infers, explains, evaluates or advises; ask in turn:
-    {_TESTS}
-    """
+
+class TagResponse(_WholeResponse):  # noqa: D101 - its docstring is put together from the rules it shares
+    __doc__ = _with_examples(
+        "Label every numbered sentence of an assistant's response by how faithful it is to the reference.\n\n"
+        + _RULES,
+        _SAME,
+    )
 
     labels: list[Tag] = dspy.OutputField(
         desc="exactly one item for each numbered sentence, with its number n and its label, one of: "
@@ -72,14 +93,12 @@ class TagResponse(_WholeResponse):  # noqa: D101 - its docstring ends with the t
     )
 
 
-_RULES = inspect.cleandoc(TagResponse.__doc__ or "").partition("\n")[2]
-
-
 class EchoResponse(TagResponse):  # noqa: D101 - its docstring is put together from the rules it shares
     # In the shape of the paper's own formative prompting (section 3.1, table 6).
-    __doc__ = (
-        "Copy every sentence of an assistant's response into tags that say how faithful it is to the reference.\n"
-        + _RULES
+    __doc__ = _with_examples(
+        "Copy every sentence of an assistant's response into tags that say how faithful it is to the reference.\n\n"
+        + _RULES,
+        _SAME,
     )
 
     sentences: str = dspy.InputField(desc="the response, one sentence per line, each between <> and </>")
@@ -92,81 +111,98 @@ class EchoResponse(TagResponse):  # noqa: D101 - its docstring is put together f
 class _OneSentence(_AboutReference):
     """Judge one sentence of an assistant's response."""
 
-    before: str = dspy.InputField(desc="what the response says before it, to understand it by; not judged")
+    before: str = dspy.InputField(
+        desc="what the response says before it, for context; not judged, may be empty"
+    )
     sentence: str = dspy.InputField(desc="the one sentence to judge")
 
 
-class TypeOfStatement(_OneSentence):
-    """Say what one sentence of an assistant's response does.
+class TypeOfStatement(_OneSentence):  # noqa: D101 - its docstring ends with examples
+    __doc__ = _with_examples(
+        """Say what one sentence of an assistant's response does.
 
-    It is irrelevant if it says nothing about the subject: a greeting, a filler, an offer of help.
-    It is factual if it states plain facts, as one who reports the reference would, whether they are true or not.
-    It is cognitive if it goes beyond stating facts: it infers, explains, evaluates, gives an opinion or advises.
-    """
+It is irrelevant if it says nothing about the subject: a greeting, a filler, an offer of help.
+It is factual if it reports a fact (a name, a number, a date, an event), whether that is true or not.
+It is cognitive if it goes beyond facts: it infers, explains, evaluates, gives an opinion or advises.""",
+        {
+            "irrelevant": "irrelevant",
+            "invented": "factual",
+            "reliable": "cognitive",
+            "irrefutable": "cognitive",
+        },
+    )
 
     statement_type: StatementType = dspy.OutputField(desc="what the sentence does")
 
 
-class FactIsFaithful(_OneSentence):
-    """Check a sentence that states facts against the reference.
+class FactIsFaithful(_OneSentence):  # noqa: D101 - its docstring ends with examples
+    __doc__ = _with_examples(
+        """Check a sentence that states facts against the reference.
 
-    It is faithful if the reference supports all of it, in whatever words.
-    It is invented if any part of it is not in the reference or contradicts it, however true it may be in the world.
-    """
+It is faithful if the reference says all of it, in whatever words.
+It is invented if any part of it is not in the reference or contradicts it, even if you know it to be true.""",
+        {"faithful": "faithful", "invented": "invented"},
+    )
 
     faithfulness: Faithfulness = dspy.OutputField(desc="whether the reference supports all of it")
 
 
-class TierOfStatement(_OneSentence):
-    """Give a sentence that infers, explains, evaluates or advises its tier.
+class TierOfStatement(_OneSentence):  # noqa: D101 - its docstring ends with examples
+    __doc__ = _with_examples(
+        f"""Give a sentence that infers, explains, evaluates or advises its tier.
 
-    Misleading: not rational to believe. Speculative: rational, and not grounded in the reference. Reliable:
-    grounded, and not irrefutable. Irrefutable: no other reading is possible.
-    """
-
-    tier: Tier = dspy.OutputField(
-        desc="the last of the three tests it passes: rational, grounded, irrefutable"
+Ask in turn, and stop at the first no:
+{_TESTS}""",
+        _TIERS_ALONE,
     )
 
+    tier: Tier = dspy.OutputField(desc="its tier")
 
-class IsRational(_OneSentence):
-    """Decide whether a sentence that infers, explains, evaluates or advises is rational to believe.
 
-    It is rational if a sensible reader of the reference may well believe it, though nothing there says so outright.
-    It is not rational if it contradicts or distorts the reference, makes something up, rests on an assumption
-    that nothing suggests, or would lead the reader to a wrong belief.
-    """
+class IsRational(_OneSentence):  # noqa: D101 - its docstring ends with examples
+    __doc__ = _with_examples(
+        """Decide whether a sentence that infers, explains, evaluates or advises is rational to believe.
+
+It is rational if a sensible reader of the reference may well believe it, even if no stated fact leads to it.
+It is not rational if it contradicts or distorts the reference, makes something up, rests on an assumption
+that nothing suggests, or would lead the reader to a wrong belief.""",
+        {"misleading": "not rational", "speculative": "rational", "reliable": "rational"},
+    )
 
     reason: str = dspy.OutputField(desc="one sentence: what speaks for or against believing it")
-    rational: bool = dspy.OutputField(desc="whether it is rational to believe")
+    rational: bool = dspy.OutputField(desc="True if it is rational to believe, else False")
 
 
-class IsGrounded(_OneSentence):
-    """Decide whether a sentence that was found rational is grounded in the reference.
+class IsGrounded(_OneSentence):  # noqa: D101 - its docstring ends with examples
+    __doc__ = _with_examples(
+        """Decide whether a sentence that was found rational is grounded in the reference.
 
-    It is grounded if what it infers, explains or evaluates follows from facts that the reference states, so that
-    they can be pointed to; evaluating words are no obstacle.
-    It is not grounded if it is merely plausible: nothing in the reference supports it.
-    """
+It is grounded if you can point to stated facts that it follows from. The conclusion itself need not be stated, and
+words of evaluation, such as important, do not matter.
+It is not grounded if it is only plausible or only an opinion: no stated fact leads to it.""",
+        {"speculative": "not grounded", "reliable": "grounded", "irrefutable": "grounded"},
+    )
 
     reason: str = dspy.OutputField(desc="one sentence: the facts it follows from, or what is missing")
-    grounded: bool = dspy.OutputField(desc="whether it follows from what the reference says")
+    grounded: bool = dspy.OutputField(desc="True if stated facts lead to it, else False")
 
 
-class IsIrrefutable(_OneSentence):
-    """Decide whether a sentence that was found grounded is irrefutable.
+class IsIrrefutable(_OneSentence):  # noqa: D101 - its docstring ends with examples
+    __doc__ = _with_examples(
+        """Decide whether a sentence that was found grounded is irrefutable.
 
-    It is irrefutable if whoever accepts the facts that the reference states must accept it, and it holds no
-    subjective wording.
-    It is not irrefutable if those facts leave room for another reading, or if it holds words of evaluation, degree
-    or opinion that nobody can measure.
-    """
+It is irrefutable if whoever accepts the facts that the reference states must accept it, and it holds no
+subjective wording.
+It is not irrefutable if those facts leave room for another reading, or if it holds words of evaluation, degree
+or opinion that nobody can measure.""",
+        {"reliable": "not irrefutable", "irrefutable": "irrefutable"},
+    )
 
     reason: str = dspy.OutputField(
         desc="one sentence: the subjective word or other reading, or why there is none"
     )
     irrefutable: bool = dspy.OutputField(
-        desc="whether there is room for no other reading and no wording is subjective"
+        desc="True if no other reading is possible and no wording is subjective, else False"
     )
 
 
@@ -177,14 +213,22 @@ class StageTag(pydantic.BaseModel):
     label: StageLabel
 
 
-class TagStatements(_WholeResponse):
-    """Label every numbered sentence of an assistant's response by what it does and whether its facts are there.
+class TagStatements(_WholeResponse):  # noqa: D101 - its docstring is put together from the rules it shares
+    __doc__ = _with_examples(
+        f"""Label every numbered sentence of an assistant's response by what it does and whether its facts are there.
 
-    It is irrelevant if it says nothing about the subject: a greeting, a filler, an offer of help.
-    If it states a plain fact, it is faithful if the reference supports all of it, and invented if any part of it
-    is not in the reference, however true it may be.
-    It is cognitive if it infers, explains, evaluates, gives an opinion or advises.
-    """
+Ask of each sentence, in this order:
+1. {_IRRELEVANT}
+2. {_FACT.format(absent="invented")}
+3. Otherwise it infers, explains, evaluates, gives an opinion or advises, and is cognitive.""",
+        {
+            "irrelevant": "irrelevant",
+            "faithful": "faithful",
+            "invented": "invented",
+            "speculative": "cognitive",
+            "irrefutable": "cognitive",
+        },
+    )
 
     labels: list[StageTag] = dspy.OutputField(
         desc="exactly one item for each numbered sentence, with its number n and its label, one of: "
@@ -192,15 +236,26 @@ class TagStatements(_WholeResponse):
     )
 
 
-class EchoTags(_AboutReference):
-    """Copy every sentence of an assistant's response into tags that say how faithful it is to the reference.
+class EchoTags(_AboutReference):  # noqa: D101 - its docstring is put together from the rules it shares
+    __doc__ = _with_examples(
+        f"""Copy every sentence of an assistant's response into tags that say how faithful it is to the reference.
 
-    It is irrelevant if it says nothing about the subject: a greeting, a filler, an offer of help.
-    It is faithful if the reference supports all of it, or if it is an inference, explanation or assessment that
-    follows from what the reference says.
-    It is hallucinated if any part of it is not in the reference or contradicts it, however true it may be, or if it
-    is an opinion or judgement that the reference gives no grounds for.
-    """
+Ask of each sentence, in this order:
+1. {_IRRELEVANT}
+2. {_FACT.format(absent="hallucinated")}
+3. Otherwise it infers, explains, evaluates or advises. It is faithful if you can point to stated facts that it follows
+from. The conclusion itself need not be stated, and words of evaluation, such as important, do not matter. It is
+hallucinated if it is only plausible, only an opinion, or at odds with the reference.""",
+        {
+            "irrelevant": "irrelevant",
+            "faithful": "faithful",
+            "reliable": "faithful",
+            "irrefutable": "faithful",
+            "invented": "hallucinated",
+            "misleading": "hallucinated",
+            "speculative": "hallucinated",
+        },
+    )
 
     sentences: str = dspy.InputField(desc="the response, one sentence per line, each between <> and </>")
     labels: str = dspy.OutputField(
@@ -216,12 +271,14 @@ class TierTag(pydantic.BaseModel):
     label: Tier
 
 
-class TierStatements(_AboutReference):  # noqa: D101 - its docstring ends with the tests that it shares
-    __doc__ = f"""Give every numbered sentence, each of which infers, explains, evaluates or advises, its tier.
+class TierStatements(_AboutReference):  # noqa: D101 - its docstring ends with examples
+    __doc__ = _with_examples(
+        f"""Give every numbered sentence, each of which infers, explains, evaluates or advises, its tier.
 
-    Ask in turn of each of them, and stop at the first no:
-    {_TESTS}
-    """
+Ask in turn of each of them, and stop at the first no:
+{_TESTS}""",
+        _TIERS_ALONE,
+    )
 
     sentences: str = dspy.InputField(
         desc="sentences of the response, one per line, each with the number it has in the response"
@@ -239,28 +296,52 @@ class FactOrTier(pydantic.BaseModel):
     label: Literal["fact"] | Tier
 
 
-class TierOrFact(TierStatements):  # noqa: D101 - its docstring ends with the tests that it shares
-    __doc__ = f"""Give every numbered sentence its tier, or say that it states a plain fact.
+class DivideTags(_AboutReference):  # noqa: D101 - its docstring ends with examples
+    __doc__ = _with_examples(
+        """Divide sentences of an assistant's response that were found faithful to the reference, or hallucinated.
 
-    It is a fact if it reports something as the reference would, whether that is true or not. Else it infers,
-    explains, evaluates or advises; ask in turn, and stop at the first no:
-    {_TESTS}
-    """
+The word in brackets before each sentence is what was found. Do not judge that again: say of what kind the sentence is.
+A sentence that reports something (a name, a number, a date, an event) is a fact, whether the reference has it or not.
+Any other sentence infers, explains, evaluates or advises. A faithful one is irrefutable if whoever accepts the
+reference must accept it and no word in it is subjective; otherwise it is reliable. A hallucinated one is misleading if
+a sensible reader of the reference would not believe it, because it contradicts or distorts the reference or rests on
+something made up; otherwise it is speculative.""",
+        {
+            "faithful": "[faithful] fact",
+            "reliable": "[faithful] reliable",
+            "irrefutable": "[faithful] irrefutable",
+            "invented": "[hallucinated] fact",
+            "misleading": "[hallucinated] misleading",
+            "speculative": "[hallucinated] speculative",
+        },
+    )
 
-    labels: list[FactOrTier] = dspy.OutputField(  # type: ignore[assignment]
+    sentences: str = dspy.InputField(
+        desc="sentences of the response, one per line, each with the number it has in the response and what was found"
+    )
+    labels: list[FactOrTier] = dspy.OutputField(
         desc="exactly one item for each numbered sentence, with its number n as given and its label, one of: fact; "
         + "; ".join(TIERS)
     )
 
 
-class DetectHallucinations(_AboutReference):
-    """List every sentence of an assistant's response that the reference does not bear out.
+class DetectHallucinations(_AboutReference):  # noqa: D101 - its docstring ends with examples
+    __doc__ = _with_examples(
+        """List every sentence of an assistant's response that the reference does not bear out.
 
-    List a sentence if any part of it states a fact that is not in the reference, however true it may be, if it
-    goes against the reference, or if it infers, explains or evaluates what the reference gives no grounds for.
-    Leave out greetings, fillers and offers of help, facts that the reference supports, and inferences that follow
-    from it. Copy each listed sentence exactly, in the order of the response; an empty list means that there is none.
-    """
+List a sentence that states a fact if any part of it is not in the reference or contradicts it, even if you know it to
+be true. List a sentence that infers, explains, evaluates or advises if no stated fact leads to it, or if it distorts
+the reference. Leave out greetings, fillers and offers of help, facts that the reference has, and conclusions that
+follow from it, even where it does not state them. Copy each listed sentence exactly, in the order of the response; an
+empty list means that there is none.""",
+        {
+            "irrelevant": "left out",
+            "faithful": "left out",
+            "invented": "listed",
+            "speculative": "listed",
+            "reliable": "left out",
+        },
+    )
 
     sentences: str = dspy.InputField(desc="the response, one sentence per line")
     hallucinated: list[str] = dspy.OutputField(
@@ -287,8 +368,8 @@ class NextTurn(dspy.Signature):
     causes, comparisons, consequences or an assessment. They write one or two sentences, as people do.
     The assistant answers that message from the reference. It states facts only if the reference holds them,
     in words of its own, and never copies the reference as a whole. It may explain, infer and evaluate where
-    this helps the user. It writes plain prose without headings, speaks of no reference or text, and keeps to
-    the length.
+    this helps the user. It writes plain prose without headings, does not mention a reference or a text, and
+    keeps to the length.
     """
 
     reference: str = dspy.InputField(desc="the only source of facts")
@@ -307,7 +388,7 @@ class Reply(dspy.Signature):
     """Answer the user's message with the help of the reference.
 
     State facts only if the reference holds them. Explain, infer or evaluate where the message asks for it.
-    Write plain prose without headings, and speak of no reference or text.
+    Write plain prose without headings, and do not mention a reference or a text.
     """
 
     reference: str = dspy.InputField(desc="the only source of facts")

@@ -32,7 +32,7 @@ class Constraint(pydantic.BaseModel):
 
 
 class Judgement(pydantic.BaseModel):
-    """The judgement of a response on the constraint of a number."""
+    """The judgement of a response on one numbered constraint."""
 
     n: int
     evidence: str
@@ -40,17 +40,26 @@ class Judgement(pydantic.BaseModel):
 
 
 _MISSING = (
-    "material that the query speaks of and that is absent or empty, such as: query; response; article; article 2. "
-    "Empty if nothing is missing"
+    "the names of the material that the query speaks of and that is absent or empty, such as query, response, article "
+    "or article 2; [] if nothing is missing"
 )
 _CONSTRAINTS = (
     "all conditions in the order of the query. Of each: its category, one of: location (where something happens or "
     "comes from); time (when); subject (whom or what it is about); action (what the response, or somebody it speaks "
-    "of, does; each command is one); qualifier (of what kind or in what manner, a format or words that must occur "
-    "included); quantity (how many or how long); other (what must not occur, and rules of a special field).\n"
+    "of, does; each command is one); qualifier (of what kind or in what manner, formats and words that must occur "
+    "among them); quantity (how many or how long); other (what must not occur, and rules of a special field).\n"
     "Its anchor is the shortest run of words that sets the condition, copied from the query letter by letter; its "
     "text says in one short sentence what the response must do"
 )
+
+
+_QUERY = "Name two rivers of Italy in at most ten words and say which is longer."
+_MAPPED = f""""{_QUERY}" sets six constraints: action [Name] the response
+names things; quantity [two] exactly two are named; subject [rivers] they are rivers; location [of Italy] they are in
+Italy; quantity [at most ten words] the response has ten words or fewer; action [say which is longer] it says which of
+them is longer."""
+_LACKING = """"Does the response answer the question from the article? Question: Who built it? Article: The bridge was
+built by Ines Roth. Response:" lacks the response, which is announced and empty; question and article are there."""
 
 
 class OfQuery(dspy.Signature):
@@ -59,35 +68,39 @@ class OfQuery(dspy.Signature):
     query: str = dspy.InputField(desc="the query with all that was sent with it")
 
 
-class MissingInputs(OfQuery):
-    """Find out whether a query brings everything that is needed to answer it.
+class MissingInputs(OfQuery):  # noqa: D101 - its docstring ends with an example
+    __doc__ = f"""Find out whether a query brings everything that is needed to answer it.
 
-    Look at the query alone. It may speak of material that should stand beside it: an article or several, a
-    response that is to be evaluated, a query that the response answers. Name each of these that is absent or
-    empty. What is there is not missing, however short it is; what the query does not speak of is not needed.
-    """
+Look at the query alone. It may speak of material that should stand beside it: an article or several, a response that
+is to be evaluated, a query that the response answers. Name each of these that is absent or empty. What is there is not
+missing, however short it is; what the query does not speak of is not needed.
+
+Example: {_LACKING}"""
 
     missing: list[str] = dspy.OutputField(desc=_MISSING)
 
 
-class CoreElements(OfQuery):
-    """Name the core elements of a query: whom or what it is about, what is to be done, and in which context.
+class CoreElements(OfQuery):  # noqa: D101 - its docstring ends with an example
+    __doc__ = f"""Name the core elements of a query: whom or what it is about, what is to be done, in which context.
 
-    Take what the user wants to have in the end, not the mere act of answering. Keep elements apart that are
-    different things, and add none that the query does not name.
-    """
+Take what the user wants to have in the end, not the mere act of answering. Keep elements apart that are different
+things, and add none that the query does not name.
+
+Example: "{_QUERY}" is about rivers of Italy (subject); two
+of them are to be named, and it is to be said which is longer (action); at most ten words may be used (context)."""
 
     subject: list[str] = dspy.OutputField(desc="whom or what it is about, one thing each")
     action: list[str] = dspy.OutputField(desc="what is to be done, one act each")
     context: list[str] = dspy.OutputField(desc="conditions under which this holds, one each")
 
 
-class ExtractConstraints(OfQuery):
-    """List every explicit condition that a query sets, one constraint each.
+class ExtractConstraints(OfQuery):  # noqa: D101 - its docstring ends with an example
+    __doc__ = f"""List every explicit condition that a query sets, one constraint each.
 
-    List only what the query says, and split conditions that can be met apart. That an answer be true, polite or
-    well written is no condition.
-    """
+List only what the query says, and split conditions that can be met apart. That an answer be true, polite or well
+written is no condition.
+
+Example: {_MAPPED}"""
 
     subject: list[str] = dspy.InputField(desc="whom or what it is about")
     action: list[str] = dspy.InputField(desc="what is to be done")
@@ -95,33 +108,42 @@ class ExtractConstraints(OfQuery):
     constraints: list[Constraint] = dspy.OutputField(desc=_CONSTRAINTS)
 
 
-class MapConstraints(OfQuery):
-    """Map a query to the conditions that a response has to meet.
+class MapConstraints(OfQuery):  # noqa: D101 - its docstring ends with examples
+    __doc__ = f"""Map a query to the conditions that a response has to meet.
 
-    1. Is everything there? The query may speak of material that should stand beside it: an article or several, a
-    response that is to be evaluated, a query that the response answers. If one of these is absent or empty, name
-    it as missing and list no constraints.
-    2. Find whom or what the query is about, what is to be done, and in which context.
-    3. List every explicit condition, one constraint each: only what the query says, split where conditions can be
-    met apart. Articles, responses and queries that were sent along set none.
-    """
+1. Is everything there? The query may speak of material that should stand beside it: an article or several, a response
+that is to be evaluated, a query that the response answers. If one of these is absent or empty, name it as missing and
+list no constraints.
+2. Find whom or what the query is about, what is to be done, and in which context.
+3. List every explicit condition, one constraint each: only what the query says, split where conditions can be met
+apart. Articles, responses and queries that were sent along set none. That an answer be true, polite or well written is
+no condition.
+
+Examples:
+{_MAPPED}
+{_LACKING}"""
 
     missing: list[str] = dspy.OutputField(desc=_MISSING)
-    constraints: list[Constraint] = dspy.OutputField(desc=_CONSTRAINTS)
+    constraints: list[Constraint] = dspy.OutputField(
+        desc=_CONSTRAINTS + ". The list is empty if something is missing"
+    )
 
 
-class SatisfiedConstraints(OfQuery):
-    """Judge which constraints of a query a response satisfies, each by itself.
+class SatisfiedConstraints(OfQuery):  # noqa: D101 - its docstring ends with an example
+    __doc__ = f"""Judge which constraints of a query a response satisfies, each by itself.
 
-    satisfied: the response does what the constraint asks. Numbers, letters and forms are met exactly or not at
-    all; where the query leaves something open, what is implied is enough.
-    omitted: the response passes the constraint over, or does less than it asks.
-    misinterpreted: something else stands in its place: another thing, place, time or form, more than was
-    allowed, or material that nobody gave and the response made up.
-    A constraint about the world is judged by what is true in the world. How good the response is in other
-    respects does not count, and neither do the other constraints. A response that is empty, refuses or deals with
-    something else satisfies none of them, bans included, unless a constraint asks for just that.
-    """
+satisfied: the response does what the constraint asks. Numbers, letters and forms are met exactly or not at all; where
+the query leaves something open, what is implied is enough.
+omitted: the response passes the constraint over, or does less than it asks.
+misinterpreted: something else stands in its place: another thing, place, time or form, more than was allowed, or
+material that nobody gave and the response made up.
+A constraint about the world is judged by what is true in the world. How good the response is in other respects does
+not count, and neither do the other constraints. A response that is empty, refuses or deals with something else
+satisfies none of them, not even a ban, unless a constraint asks for just that.
+
+Example: to "{_QUERY}" a response says "The Po and the
+Rhône." It satisfies "exactly two are named" and "ten words or fewer"; it misinterprets "they are in Italy", as the
+Rhône flows through Switzerland and France; it omits "it says which of them is longer"."""
 
     constraints: str = dspy.InputField(desc="what a response has to do, one condition to a line, numbered")
     response: str = dspy.InputField(desc="the response that is judged")
@@ -138,15 +160,34 @@ class ScoreResponse(OfQuery):
     score: float = dspy.OutputField(desc="a number from 0 to 10")
 
 
-class IntentRating(OfQuery):
-    """Rate how far a response does what its query asks, from 1 to 10.
+class IntentRating(OfQuery):  # noqa: D101 - its docstring ends with an example
+    # The order is that of the paper (appendix A.4, table 5): constraints, fulfilment, summary, then the number.
+    __doc__ = f"""Rate how far a response does what its query asks, from 1 to 10.
 
-    Find the conditions that the query sets, and how important each is. Look whether the response meets them,
-    passes some over, or deals with something that the query does not ask. 10 is a response that meets every
-    condition, 1 one that meets none.
-    """
+A query sets conditions. A mandatory one says what is to be done, whom or what it is about, where or when. An important
+one says how many or of what kind. An optional one is nice to have. A response fails a query by omission, where it
+passes a condition over, or by misinterpretation, where it distorts what a condition means or does something that the
+query does not ask.
+List the conditions, look at each of them, sum up what was omitted and what was misinterpreted, and only then rate: 10
+if every condition is met, 1 if none is, and between them the lower, the more conditions fail and the more they matter.
+
+Example: to "{_QUERY}" a response says "The Po and the
+Rhône." Six conditions; four are met. Omitted: which of them is longer. Misinterpreted: the Rhône is not in Italy. Two
+mandatory conditions fail: 6."""
 
     response: str = dspy.InputField(desc="the response that is rated")
+    constraints: list[str] = dspy.OutputField(
+        desc="the conditions that the query sets, each with its priority: mandatory, important or optional"
+    )
+    fulfilment: list[str] = dspy.OutputField(
+        desc="for each of these conditions, in the same order: whether the response addresses it, and where"
+    )
+    omission: str = dspy.OutputField(
+        desc="which conditions the response passes over; none if it omits nothing"
+    )
+    misinterpretation: str = dspy.OutputField(
+        desc="what the response distorts, or does without being asked; none if it misinterprets nothing"
+    )
     score: Annotated[int, pydantic.Field(ge=1, le=10)] = dspy.OutputField(desc="a whole number from 1 to 10")
 
 
@@ -154,6 +195,11 @@ class CheckFacts(dspy.Signature):
     """Check the facts of a response to a query.
 
     Conditions that concern no facts (form, number of words, style) do not count.
+
+    Examples, for the query "Name two rivers of Italy and the sea in which each of them ends.":
+    accurate: "The Po ends in the Adriatic Sea, the Arno in the Ligurian Sea."
+    incomplete: "The Po, which ends in the Adriatic Sea, and the Arno." It does not say where the Arno ends.
+    inaccurate: "The Po ends in the Black Sea, the Arno in the Ligurian Sea." The Po ends in the Adriatic Sea.
     """
 
     query: str = dspy.InputField(desc="the query that was answered")
@@ -167,8 +213,8 @@ class CheckFacts(dspy.Signature):
 class CheckByEvidence(CheckFacts):
     """Check a report about the facts of a response against passages of a reference work.
 
-    The report may be wrong. Keep to the passages where they speak of the matter, and to what is generally known
-    where they do not. Conditions that concern no facts (form, number of words, style) do not count.
+    The report may be wrong, so decide anew. Keep to the passages where they speak of the matter, and to what is
+    generally known where they do not. Conditions that concern no facts (form, number of words, style) do not count.
     """
 
     report: str = dspy.InputField(desc="what an earlier check found: inaccurate or incomplete")
@@ -241,11 +287,12 @@ class WriteEvaluationQuery(dspy.Signature):
 
 
 class WriteAnalysisQuery(dspy.Signature):
-    """Write an instruction that can only be carried out with all of three articles.
+    """Write an instruction that can only be carried out with all three articles.
 
     relationship: it asks how the articles bear on each other, such as which contradict or support which.
-    summary: it asks to summarise and compare them. It speaks of all three by their number, is one or two
-    sentences long, and says nothing of what they contain.
+    summary: it asks to summarise and compare them.
+    The instruction says that there are three articles, is one or two sentences long, and tells nothing of what they
+    contain.
     """
 
     articles: list[str] = dspy.InputField(desc="the articles")
@@ -260,6 +307,9 @@ class Answerable(OfQuery):
     It can if all that it speaks of is there (articles, a response, a question), it is clear what is wanted, its
     conditions do not contradict each other, and something can meet them all. That the answer is hard does not
     matter.
+
+    "Name two rivers of Italy that are longer than 100 km." can be answered. "Name an even prime number above ten."
+    cannot: nothing meets both conditions. "Summarise the article." without an article cannot either.
     """
 
     answerable: bool = dspy.OutputField(desc="True if it can be answered as it stands")

@@ -14,7 +14,7 @@ import pydantic
 
 
 class Unit(pydantic.BaseModel):
-    """One minimal unit of a claim, and whether it was verified."""
+    """One statement of a claim, or a relation between statements, and whether it was verified."""
 
     # The line above stands in the prompt: pydantic puts it into the schema. Steps 1 to 4 of section 2.2.
 
@@ -46,29 +46,39 @@ FectBasicReasoning = FectBasic.prepend(
 
 
 class Fect3D(FectBasic):
-    """Decide whether a claim about a contact-centre conversation is factual, unit by unit.
+    """Decide whether a claim about a contact-centre conversation is factual, statement by statement.
 
-    1. Decompose. Split the claim into its minimal units: single words, or short phrases that cannot be
-    split without losing what they mean.
-    2. Decouple. Sort the units by what they need as evidence.
-    Concrete words (people, things, amounts, dates, acts with a plain meaning) need an explicit mention; a
-    synonym or a pronoun that clearly refers to them is one.
-    Descriptive words, which qualify the concrete ones, need evidence that is explicit or implicit.
-    Words of subjective interpretation (feelings, attitudes, preferences, intentions, and choices that show
-    them) need at least minimal implicit evidence: a message to point at that a careful reader takes that
-    way. How most people would feel in that situation is no evidence.
-    3. Detach. Leave the meaning of the words aside and look at how the claim ties them together: who did
-    what to whom, why and how. Verify this relation on its own, by explicit or implicit evidence; the words
-    may all be right and the relation wrong.
-    4. Decide. The claim is factual only if every unit and the relation hold. If one of them cannot be
-    verified, it is not factual, however much of the rest is right.
+    1. Decompose. Split the claim into the smallest statements that it makes. "The customer was annoyed about the slow
+    delivery" makes four: there was a delivery; it was slow; the customer was annoyed; the slow delivery was the reason.
+    2. Decouple. Give each statement the evidence that its kind of words needs.
+    Concrete words (people, things, amounts, dates, plain acts) need a mention; a synonym, a pronoun or a shorter name
+    is one. Where a word can be read in several ways, one reading that the conversation bears out is enough.
+    Descriptive words, which qualify the concrete ones, need a message that states or implies them.
+    Words of interpretation (feelings, attitudes, wishes, choices) need a small sign: one message that implies them.
+    What the customer does can be the sign: asking again, questioning a charge, asking for a supervisor, taking an
+    offer. Without any sign the statement does not hold.
+    3. Detach. Leave the meaning of the words aside and look at the relations between them: who did what to whom, in
+    which order, and why. The words may all be right and a relation wrong. A reason holds if a speaker gives it, or if
+    it can be inferred from what is said directly before the act; a reason that nothing suggests does not.
+    4. Decide. The claim is factual only if every statement and every relation holds. If one of them does not, the claim
+    is not factual, however much of the rest is right.
+
+    Examples, for this conversation:
+    Customer: My lamp still isn't here, and you said Monday.
+    Agent: I can send another one, or pay you back.
+    Customer: This is my third call. Just send it, by express this time.
+    "The impatient customer chose a new lamp over a refund because of the late delivery." factual: the third call and
+    "just" are signs of impatience, "just send it" is the choice, and the reason stands directly before it.
+    "The customer was pleased with the offer of a refund." not factual: the refund was offered, but no message shows
+    that the customer was pleased.
+    "The agent suggested the express delivery." not factual: every word is mentioned, but the customer asked for it.
     """
 
 
 Fect3DReasoning = Fect3D.prepend(
     "units",
     dspy.OutputField(
-        desc="every minimal unit of the claim in its order, and last its relation. Of each: its text; "
+        desc="every statement of the claim in its order, and after them each relation between them. Of each: its text; "
         "its kind, one of: concrete; descriptive; interpretation; relation.\n"
         "Its reasoning says which message is the evidence, or that there is none; verified is True if "
         "that meets what its kind needs"

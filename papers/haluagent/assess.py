@@ -9,13 +9,11 @@ answer for correct, a false positive the correct one for hallucinated. Intervals
 errors, measured on gold that it was not compiled on, are taken out of the rate of generative items.
 """
 
-import re
-import unicodedata
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal, TypeAlias, TypeVar
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
@@ -32,8 +30,8 @@ from ...programs.haluagent.judges import QA_CONFLICT
 from ...programs.verdicts import Verdict
 from ...report.table import Table, table
 from ...signatures.haluagent import TYPES, AnswerQuestion
-from ...text.ranking import letters
 from .items import FORMATS, Choice, Generative, Item, TrueFalse, choice_prompt
+from .reading import read_choice, read_truth
 
 _ERRORS: Final = ("false_negative", "false_positive")
 Unanswered: TypeAlias = Literal["apart", "wrong"]
@@ -258,6 +256,10 @@ class ItemAssessment(Assessment):
             shares_of_errors,
         )
         body += corrections
+        unanswered_replies = list(_unanswered_replies(results))
+        data["unanswered_replies"] = unanswered_replies
+        if unanswered_replies:
+            body.append(_unanswered_table(unanswered_replies))
         body.append(self.judge_words)
         return data, _answer_lines(results), body
 
@@ -282,6 +284,30 @@ def _answer_lines(models: Iterable[Assessed]) -> Iterator[dict[str, object]]:
                 "hallucinated": result.hallucinated,
                 "failed": result.failed,
             }
+
+
+_SHOWN_REPLIES: Final = 5
+"""Replies without an answer that a table shows; all of them stand in the JSON object."""
+_SHOWN_CHARACTERS: Final = 200
+
+
+def _unanswered_replies(models: Iterable[Assessed]) -> Iterator[dict[str, str]]:
+    """Yield each reply to a closed question in which no answer was read, with its model and its item."""
+    for line in _answer_lines(models):
+        if line["hallucinated"] is None and not line["failed"] and line["format"] != "generative":
+            yield {name: str(line[name]) for name in ("model", "id", "format", "reply")}
+
+
+def _unanswered_table(replies: Sequence[Mapping[str, str]]) -> Table:
+    """Return a table of the first replies without an answer."""
+    rows = []
+    for line in replies[:_SHOWN_REPLIES]:
+        rows.append(
+            [line["model"], line["id"], line["format"], line["reply"][:_SHOWN_CHARACTERS] or "(empty)"]
+        )
+    count = len(replies)
+    title = f"closed questions without an answer: {len(rows)} of {count} (--json and --answers have all of them)"
+    return table(title, ("model", "item", "format", "reply"), rows, layout="records")
 
 
 def _correction_line(model: str, corrected: Prevalence) -> str:
@@ -381,90 +407,3 @@ def _is_hallucinated(item: Item, reply: str, verdict: Verdict | None) -> bool | 
     if verdict is None or verdict.value is None:
         return None
     return bool(verdict.value == _CONFLICT)
-
-
-Letter: TypeAlias = Literal["A", "B", "C", "D"]
-Answer = TypeVar("Answer")
-
-_LETTERS: Final[Sequence[Letter]] = ("A", "B", "C", "D")
-
-_MARKS: Final = re.compile(r"[*_\"“”'‘()\[\]{}【】「」《》`]")
-_LEAD: Final = (
-    r"(?:i (?:think|believe|choose|pick) |so |therefore )?"
-    r"(?:(?:the |my |this )?(?:final |correct |right |given )?(?:answer|option|choice|verdict|judge?ment|statement)"
-    r"(?: is|:)? ?|(?:it|this|that) ?i?s |option |"
-    "选择?|(?:这个|该)?(?:答案|判断|结论|选项)(?:应该)?(?:是|为)?:?|这是?|应该选)?"
-)
-_TRUE: Final = re.compile(
-    rf"{_LEAD}(?:true|correct|right|accurate|yes|yes, it is|正确的?|对的?|是的?|属实|准确|没错)"
-)
-_FALSE: Final = re.compile(
-    rf"{_LEAD}(?:false|incorrect|wrong|untrue|inaccurate|no|no, it is not|not (?:true|correct|right|accurate)"
-    "|错误的?|错的?|不正确的?|不对的?|不是|否|不属实|有误)"
-)
-_CHOICE: Final = re.compile(rf"{_LEAD}([a-d])(?:[.):、,] ?|$)(.*)")
-_END: Final = re.compile(r"(?<=[.!?。！？\n])\s*")
-
-
-def read_truth(reply: str) -> bool | None:
-    """Return whether a reply calls the answer correct, or ``None``."""
-    return _agreed(reply, _truth_in)
-
-
-def _truth_in(text: str) -> bool | None:
-    """Return whether a text, as a whole, says true or false, or ``None``."""
-    if _TRUE.fullmatch(text):
-        return True
-    if _FALSE.fullmatch(text):
-        return False
-    return None
-
-
-def read_choice(reply: str, options: Sequence[str]) -> Letter | None:
-    """Return the letter of the one option that a reply chooses, by its letter or by its words, or ``None``."""
-    options = list(map(letters, options))
-    choice = _CHOICE.fullmatch(next(_texts(reply), ""))
-    if choice and letters(choice[2]) in options and not _letter_in(choice[0], options):
-        return None  # the letter of one option stands before the words of another
-    return _agreed(reply, lambda text: _letter_in(text, options))
-
-
-def _letter_in(text: str, options: Sequence[str]) -> Letter | None:
-    """Return the letter of the option that a text, as a whole, chooses, or ``None``; options have letters alone."""
-    choice = _CHOICE.fullmatch(text)
-    if choice:
-        place = "abcd".index(choice[1])
-        if letters(choice[2]) in ("", options[place]):
-            return _LETTERS[place]
-    chosen = []
-    for letter, option in zip(_LETTERS, options, strict=True):
-        if option == letters(text):
-            chosen.append(letter)
-    if len(chosen) == 1:
-        return chosen[0]
-    return None
-
-
-def _agreed(reply: str, read_text: Callable[[str], Answer | None]) -> Answer | None:
-    """Return the answer of a whole reply, or else of its first sentence and its last line, if these do not differ."""
-    texts = list(_texts(reply))
-    if not texts or texts[0].endswith("?"):
-        return None
-    answers = []
-    for text in texts:
-        answers.append(read_text(text.rstrip(" .!。！")))
-    if answers[0] is not None:
-        return answers[0]
-    answers_of_ends = {answer for answer in answers[1:] if answer is not None}
-    if len(answers_of_ends) == 1:
-        return answers_of_ends.pop()
-    return None
-
-
-def _texts(reply: str) -> Iterator[str]:
-    """Yield a reply, its first sentence and its last line, in one form of each character and without emphasis."""
-    text = _MARKS.sub("", unicodedata.normalize("NFKC", reply)).strip().lower()
-    if text:
-        yield text
-        yield _END.split(text, maxsplit=1)[0].strip()
-        yield text.splitlines()[-1].strip()

@@ -6,7 +6,7 @@ responses get a row for each of them, in its group.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Final, Literal, get_args
 
@@ -21,12 +21,21 @@ from ...text.terms import terms
 from ...text.turns import Text
 from ...text.wording import normalised
 from ..answers.base import Inputs, Places, Reply, reasoning_of
-from ..answers.whole import ObjectSet
+from ..answers.whole import ObjectSet, Score
 from ..judge import Row
 from ..state import Demo
 from ..stepwise import Plan, Stepwise
 from ..verdicts import Verdict
-from .scoring import MISSING, PRIORITY, constraints_of, line_of, missing_of, parts_of, weighted_score
+from .scoring import (
+    MISSING,
+    PRIORITY,
+    constraints_of,
+    line_of,
+    missing_of,
+    parts_of,
+    unanchored,
+    weighted_score,
+)
 
 MARKS: Final[tuple[Mark, ...]] = get_args(Mark)
 
@@ -181,12 +190,20 @@ class ConstraintSet(ObjectSet):
         return {**super().parser_rule(), "reader": "constraints"}
 
     def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Verdict:
-        """Return the anchored constraints, or the missing parts; nothing without a list of either."""
-        items, rejected = parts_of(reply, str(inputs[self.unit]))
+        """Return the constraints, or the missing parts; nothing without a list of either.
+
+        Constraints whose anchors are not in the query are counted, and named in the reasoning.
+        """
+        items = parts_of(reply)
         if items is None:
             return Verdict(values=(None,), error="no list of constraints")
         value = self.scale.of_json([vars(item) for item in items])
-        return Verdict(values=(value,), reasoning=reasoning_of(reply), counts={"unanchored": rejected})
+        lines = [reasoning_of(reply)]
+        unanchored_parts = unanchored(items, str(inputs[self.unit]))
+        for part in unanchored_parts:
+            lines.append(f"the query does not say {part.anchor!r} ({part.text})")
+        reasoning = "\n".join(line for line in lines if line)
+        return Verdict(values=(value,), reasoning=reasoning, counts={"unanchored": len(unanchored_parts)})
 
     def row_parts(self, values: Values) -> dict[str, object]:
         """Return the constraints, and what is missing."""
@@ -195,6 +212,23 @@ class ConstraintSet(ObjectSet):
 
 def _item(text: str) -> Item:
     return Item.model_validate_json(text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreOfConstraints(Score):
+    """A score that is computed from constraints; those whose anchors are not in the query are counted."""
+
+    def parser_rule(self) -> dict[str, object]:
+        """The rule of any score: exported files give the same value."""
+        return super().parser_rule()
+
+    def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Verdict:
+        """Return the score, with the number of its constraints whose anchors are not in the query."""
+        verdict = super().read(reply, inputs, places)
+        count = reply.get("unanchored")
+        if not isinstance(count, int):
+            return verdict
+        return replace(verdict, counts={**verdict.counts, "unanchored": count})
 
 
 class MapBySteps(Stepwise):

@@ -22,10 +22,8 @@ from ...signatures.faithqa import (
 )
 from ...text.escaping import defuse
 from ..answers.sentences import PerSentence
-from ..answers.whole import Score
-from ..flows import FLOWS
 from ..judge import Judge
-from ..stepwise import Plan, Steps, Stepwise
+from ..stepwise import Plan, Steps, Stepwise, steps_of_flow
 from .constraints import (
     MARKS,
     WEIGHTS,
@@ -35,6 +33,7 @@ from .constraints import (
     MapBySteps,
     MarkRow,
     QueryRow,
+    ScoreOfConstraints,
     ScoreRow,
     demonstrations,
     for_responses,
@@ -80,7 +79,7 @@ class CheckThenRetrieve(Stepwise):
 
     def steps(self, **inputs: Any) -> Steps:
         """Vote, then verify what was found wrong."""
-        voted = yield from FLOWS[_DRAWN.flow](inputs, **_DRAWN.settings)
+        voted = yield from steps_of_flow(_DRAWN, inputs)
         verdict, words = voted["verdict"], voted["reasoning"]
         if self._search is None or verdict in (None, "accurate"):
             return dspy.Prediction(**voted)
@@ -115,7 +114,9 @@ MOST_RATINGS: Final = 5
 """How often the baseline rates a response before it gives up."""
 _GOLD: Final = "faithqa-mini"
 _ITEMS: Final = ConstraintSet(field="constraints", unit="query", model=Item, key=("category", "anchor"))
-_SCALE: Final = Score(field="score", unit="response", low=0, high=TOP, whole=False, top="perfect_rate")
+_SCORE: Final = ScoreOfConstraints(
+    field="score", unit="response", low=0, high=TOP, whole=False, top="perfect_rate"
+)
 
 
 class MapAndScore(Stepwise):
@@ -137,10 +138,19 @@ class MapAndScore(Stepwise):
 class AgreeingRating(Stepwise):
     """Asks for a rating until two agree (appendix A.4): at least twice, at most :data:`MOST_RATINGS` times.
 
-    Its prediction has ``score``, ``None`` if no two agreed, and ``reasoning``: the ratings.
+    Its prediction has ``score``, ``None`` if no two agreed, and ``reasoning``: the ratings, and what the last one found
+    omitted and misinterpreted.
     """
 
-    plan = Plan("until two agree", {"step": "rate", "field": "score", "most": MOST_RATINGS})
+    plan = Plan(
+        "until two agree",
+        {
+            "step": "rate",
+            "field": "score",
+            "most": MOST_RATINGS,
+            "reasons": ("omission", "misinterpretation"),
+        },
+    )
 
     def __init__(self) -> None:
         super().__init__()
@@ -180,7 +190,7 @@ CONSTRAINT_SCORE: Final = Judge(
     name="constraint-score",
     description="FAITHQA: how much of a query's weight a response satisfies, 0 to 10",
     signature=ScoreResponse,
-    answer=_SCALE,
+    answer=_SCORE,
     metric="mse",
     program=MapAndScore,
     rows=ScoreRow,

@@ -59,20 +59,25 @@ class Part:
     text: str
 
 
-def anchored(constraints: Iterable[Part], query: str) -> list[Part]:
-    """Return the constraints whose anchors stand in the query: in its words, or all of them in order, with gaps."""
+def is_anchored(constraint: Constraint, query: str) -> bool:
+    """Return whether the anchor of a constraint stands in the query: all of its words, in order, perhaps with gaps."""
     # Conditions are split ("not born in England or Portugal"), so an anchor may leave words out. Quotes, accents,
     # widths, capitals and spaces do not matter.
     query_words = _plain_words(query)
-    anchored_constraints: list[Part] = []
+    anchor_words = _plain_words(constraint.anchor)
+    if not anchor_words:
+        return False
+    unbroken = "".join(anchor_words) in "".join(query_words)
+    return unbroken or _stands_in_order(anchor_words, query_words)
+
+
+def unanchored(constraints: Iterable[Part], query: str) -> list[Part]:
+    """Return the constraints whose anchors do not stand in the query: paraphrased, or nothing that the query sets."""
+    parts: list[Part] = []
     for constraint in constraints:
-        anchor_words = _plain_words(constraint.anchor)
-        if not anchor_words:
-            continue
-        unbroken = "".join(anchor_words) in "".join(query_words)
-        if unbroken or _stands_in_order(anchor_words, query_words):
-            anchored_constraints.append(constraint)
-    return anchored_constraints
+        if constraint.category != MISSING and not is_anchored(constraint, query):
+            parts.append(constraint)
+    return parts
 
 
 def _stands_in_order(words: Sequence[str], text_words: Sequence[str]) -> bool:
@@ -91,26 +96,24 @@ def _plain_words(text: str) -> list[str]:
     return re.findall(rf"[{CJK}]|[^\W_{CJK}]+", re.sub("[’'ʼ`]", "", bare))
 
 
-def parts_of(reply: Reply, query: str) -> tuple[list[Part] | None, int]:
-    """Return the parts of a query that a reply names, and how many of its constraints were rejected."""
-    # Where a reply names missing parts, constraints that stand beside them are not looked at. ``None`` stands for a
-    # reply without a list of constraints.
+def parts_of(reply: Reply) -> list[Part] | None:
+    """Return the parts of a query that a reply names; ``None`` for a reply without a list of constraints."""
+    # Where a reply names missing parts, constraints that stand beside them are not looked at.
     missing = _missing_parts(reply.get("missing"))
     if missing:
-        return missing, 0
+        return missing
     items = reply.get("constraints")
     if not isinstance(items, list | tuple):
-        return None, 0
+        return None
     constraints: list[Part] = []
     for item in items:
         category, anchor, text = member(item, "category"), member(item, "anchor"), member(item, "text")
         if not isinstance(category, str) or not isinstance(anchor, str) or not isinstance(text, str):
-            return None, 0
+            return None
         if category not in PRIORITY:
-            return None, 0
+            return None
         constraints.append(Part(category=category, anchor=anchor, text=text))
-    anchored_constraints = anchored(constraints, query)
-    return anchored_constraints, len(items) - len(anchored_constraints)
+    return constraints
 
 
 def _missing_parts(names: object) -> list[Part]:
@@ -219,14 +222,15 @@ def mapped_by_steps(inputs: Inputs, steps: Sequence[str], elements: Sequence[str
 def score_of_marks(
     inputs: Inputs, steps: Sequence[str], weights: Mapping[str, float], labels: Collection[str]
 ) -> Flow:
-    """Ask for the constraints, then for the marks; a constraint that was dropped is a light one that is not met."""
+    """Ask for the constraints, then for the marks; constraints whose anchors are not in the query are counted."""
     mapping_step, judging_step = steps
     query = str(inputs["query"])
     mapping_reply = yield mapping_step, {"query": query}
-    items, rejected = parts_of(mapping_reply, query)
+    items = parts_of(mapping_reply)
     constraints = constraints_of(items or ())
     if not constraints:
-        return {"score": None, "reasoning": "no constraint that the query supports"}
+        return {"score": None, "reasoning": "no constraint"}
+    unanchored_parts = unanchored(items or (), query)
     lines = [f"{number}. {line_of(part)}" for number, part in enumerate(constraints, 1)]
     defused_lines = defuse("\n".join(lines))
     marked = yield from marks_of_lines({**inputs, "constraints": defused_lines}, judging_step)
@@ -245,20 +249,17 @@ def score_of_marks(
         priority = PRIORITY[part.category]
         constraint_weights.append(weights[priority])
         satisfied.append(label == "satisfied")
-        reasons.append(f"{priority} {part.category} ({part.text}): {label}: {evidence or ''}")
-    # Nobody knows whether a constraint was met that the query's words do not support: it is never Perfect.
-    for _ in range(rejected):
-        constraint_weights.append(weights[PRIORITY["other"]])
-        satisfied.append(False)
+        reason = f"{priority} {part.category} ({part.text}): {label}: {evidence or ''}"
+        if part in unanchored_parts:
+            reason += f" (the query does not say {part.anchor!r})"
+        reasons.append(reason)
     score = weighted_score(constraint_weights, satisfied)
-    if rejected:
-        reasons.append(f"{rejected} constraints rejected, each counted as an optional one that is not met")
     reasons.append(f"{score:.2f}: {band(score)}")
-    return {"score": score, "reasoning": "\n".join(reasons)}
+    return {"score": score, "reasoning": "\n".join(reasons), "unanchored": len(unanchored_parts)}
 
 
 def _read_constraints(rule: Rule, reply: Reply, texts: Sequence[str], places: Sequence[int]) -> list[object]:
-    items, _ = parts_of(reply, texts[0])
+    items = parts_of(reply)
     if items is None:
         raise ValueError("no list of constraints")
     texts_of_items = {json.dumps(asdict(item), sort_keys=True, ensure_ascii=False) for item in items}

@@ -27,7 +27,7 @@ from ...text.wording import is_chinese
 from ..frozen import frozen
 from ..generator import Generator
 from ..stepwise import Steps, Stepwise
-from .scoring import MISSING, Part, parts_of
+from .scoring import MISSING, Part, parts_of, unanchored
 
 Task: TypeAlias = Literal["fact", "story", "poem", "evaluation", "relationship", "summary"]
 """The tasks of Table 1."""
@@ -110,17 +110,17 @@ class WriteQuery(Stepwise):
         query = _assemble_query(plan, written)
         verified = yield self.verify, {"query": query}
         items: list[Part] | None = [Part(category=MISSING, text=plan["removed"])]
-        dropped = 0
         if task in OMISSION:
             mapped = yield self.map, {"query": query}
-            items, dropped = parts_of(mapped, query)
+            items = parts_of(mapped)
         constraints = [vars(item) for item in items or []]
         number = sum(item["category"] != MISSING for item in constraints)
+        unanchored_parts = unanchored(items or (), query)
         in_language = is_chinese(query) == (language == "zh")
         checks = {
             "language": _make_check(in_language, f"it is not {language_name}"),
             "answerable": _check_answerable(verified, expected=task in OMISSION),
-            "conditions": _check_conditions(plan, query, number, dropped),
+            "conditions": _check_conditions(plan, query, number, len(unanchored_parts)),
         }
         item = {"query": query, "constraints": constraints, "number": number}
         return dspy.Prediction(written=[item], checks=[checks])
@@ -195,7 +195,7 @@ def _check_answerable(reply: dspy.Prediction, *, expected: bool) -> Check:
     return _make_check(answerable == expected, reason)
 
 
-def _check_conditions(plan: Mapping[str, Any], query: str, number: int, dropped: int) -> Check:
+def _check_conditions(plan: Mapping[str, Any], query: str, number: int, unanchored_count: int) -> Check:
     """Return whether a query sets as many conditions as it should, and what it was told to demand."""
     if plan["task"] not in OMISSION:
         return Check(verdict="yes")
@@ -206,8 +206,8 @@ def _check_conditions(plan: Mapping[str, Any], query: str, number: int, dropped:
                 lost_words.append(word)
     if lost_words:
         return _make_check(False, f"it does not demand {', '.join(lost_words)}")
-    if dropped:
-        return _make_check(False, f"{dropped} of its conditions are not in its words")
+    if unanchored_count:
+        return _make_check(False, f"{unanchored_count} of its conditions are not in its words")
     fits = number > LIMIT
     if plan["difficulty"] == "easy":
         fits = 1 <= number <= LIMIT

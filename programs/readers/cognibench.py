@@ -20,7 +20,21 @@ SENTENCE_LABELS: Final[Mapping[tuple[str, ...], str | None]] = {
 """Tests that a sentence passed, as ``labels.json`` lists them -> the sentence's label.
 
 A cognitive statement passes the tests rational, grounded and unequivocal in turn (section 2.2); the last one passed is
-its tier. An empty list is a sentence nobody labelled.
+its tier. An empty list is a misleading sentence, which passes none, or one that nobody labelled: the lists tell.
+"""
+LABEL_OF_LIST: Final[Mapping[str, str]] = {
+    "misleading_list": "misleading",
+    "speculative_list": "speculative",
+    "realiable_list": "reliable",
+    "unequivocal_list": "irrefutable",
+    "factual_hallu_list": "invented",
+    "irrelevant_list": "irrelevant",
+    "factual_list": "faithful",
+    "cognitive_hallu_list": "misleading",
+}
+"""List of sentences in ``labels.json``, as its authors spell it -> the label of a sentence in no list before it.
+
+``factual_list`` holds invented sentences, too, and ``cognitive_hallu_list`` speculative ones.
 """
 _KEYS: Final = frozenset({"id", "dialogue", "current_turn", "reference"})
 _ROLE: Final = re.compile(r"<(user|assistant)>")
@@ -49,7 +63,7 @@ class CogniBenchFiles:
             row = _turn_row(record)
             if row["id"] in companion:
                 response = _text_of(_turns(record["current_turn"]), "assistant")
-                row |= _labelled_sentences(companion[row["id"]]["sentence_label_dict"], response)
+                row |= _labelled_sentences(companion[row["id"]], response)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ValueError(f"no dialogue of CogniBench with its labels: {error}") from error
         return row
@@ -88,18 +102,34 @@ def _history(
     return dialogue
 
 
-def _labelled_sentences(sentence_labels: Mapping[str, Any], response: str) -> dict[str, object]:
-    """Return the sentences of a response in their order, and their labels."""
+def _labelled_sentences(labels_of_turn: Mapping[str, Any], response: str) -> dict[str, object]:
+    """Return the sentences of a response in their order, and their labels: by the lists, or else by the tests."""
     positions: list[tuple[Any, str, list[str]]] = []
-    for sentence, (passed_tests, position) in sentence_labels.items():
+    for sentence, (passed_tests, position) in labels_of_turn["sentence_label_dict"].items():
         positions.append((position, sentence, passed_tests))
     positions.sort()
+    label_of_sentence = _labels_by_list(labels_of_turn)
     sentences: list[str] = []
     labels: list[str | None] = []
     for _, sentence, passed_tests in positions:
+        label_by_tests = SENTENCE_LABELS[tuple(passed_tests)]
         sentences.append(sentence)
-        labels.append(SENTENCE_LABELS[tuple(passed_tests)])
+        labels.append(label_of_sentence.get(_plain_sentence(sentence), label_by_tests))
     return {"sentences": _as_in_response(sentences, response), "labels": labels}
+
+
+def _labels_by_list(labels_of_turn: Mapping[str, Any]) -> dict[str, str]:
+    """Return sentence -> label of the sentences that stand in a list."""
+    label_of_sentence: dict[str, str] = {}
+    for name, label in LABEL_OF_LIST.items():
+        for sentence in labels_of_turn.get(name, ()):
+            label_of_sentence.setdefault(_plain_sentence(sentence), label)
+    return label_of_sentence
+
+
+def _plain_sentence(sentence: str) -> str:
+    """Return a sentence in lower case with single spaces: lists and tests write it differently."""
+    return " ".join(sentence.casefold().split())
 
 
 def _turns(text: str) -> list[tuple[str, str]]:

@@ -164,7 +164,9 @@ def test_a_staged_judge_says_what_its_file_says(name: str, adapter: str) -> None
         assert (said["value"] if len(values) > 1 else [said["value"]]) == values
         assert said["votes"] == [dict(one) for one in wanted.votes]
         seen.add(wanted.status)
-    assert seen == {"verdict", "abstained"} or not every
+    # Of five draws one at least can be read here.
+    expected = {"verdict"} if name == "fact-check" else {"verdict", "abstained"}
+    assert seen == expected or not every
 
 
 def test_code_that_an_export_does_not_hold_is_said() -> None:

@@ -33,6 +33,14 @@ def answers(messages: list[dict[str, Any]]) -> str:
         numbers = [int(line.split(".")[0]) for line in field_of(last, "constraints").splitlines()]
         labels = dict.fromkeys(numbers, "satisfied") | {3: "misinterpreted"}
         return reply("chat", marks=[{"n": n, "evidence": "Thames", "label": labels[n]} for n in numbers])
+    if wants("score"):
+        parts = {
+            "constraints": ["three"],
+            "fulfilment": ["yes"],
+            "omission": "none",
+            "misinterpretation": "Thames",
+        }
+        return reply("chat", **parts, score=7)
     if wants("constraints"):
         lacking = missing_parts(query)
         kept = [one for one in MAPPED if one["anchor"] in query or query == QUERY]
@@ -41,8 +49,6 @@ def answers(messages: list[dict[str, Any]]) -> str:
         return reply("chat", answerable=str(not missing_parts(query)), reason="a part is missing")
     if wants("verdict"):
         return reply("chat", verdict="accurate")
-    if wants("score"):
-        return reply("chat", score="7")
     if wants("question"):
         return reply("chat", question="Why do tides rise?", response="Because of the moon.")
     if wants("instruction"):
@@ -69,7 +75,7 @@ def test_queries_are_mapped_and_one_without_its_article_is_refused_by_name() -> 
     assert "article" in json.dumps(lacking)
     assert lacking["missing"] == ["article"]
     assert (whole["missing"], server.count) == ([], 2)
-    assert "in 1950" not in json.dumps(whole)  # it stands in no words of the query
+    assert "the query does not say 'in 1950'" in whole["reasoning"]
     assert "unanchored 1; incomplete 1" in done.people
 
 
@@ -83,10 +89,13 @@ def test_a_response_is_scored_by_what_the_model_marks_and_the_baseline_by_two_th
         assert (rated.code, server.count) == (0, 4)
     (found,) = read_jsonl(Path("s.jsonl"))
     assert found["value"] == pytest.approx(
-        10 * (3 + 2) / (3 + 2 + 3 + 1)
-    )  # section 4.2: the place is misread, one is dropped
+        10 * (3 + 2 + 3) / (3 + 2 + 3 + 3)
+    )  # section 4.2: the place is misread
+    assert found["counts"] == {"unanchored": 1}
     assert "misinterpreted: Thames" in found["reasoning"]
-    assert read_jsonl(Path("b.jsonl"))[0]["value"] == 7
+    (rating,) = read_jsonl(Path("b.jsonl"))
+    assert rating["value"] == 7
+    assert "misinterpretation: Thames" in rating["reasoning"]
 
 
 def test_the_builder_resumes_after_faults_and_its_benchmark_assesses_a_model() -> None:

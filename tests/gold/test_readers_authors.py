@@ -1,6 +1,7 @@
 """The format of CogniBench's authors: small files of our own making."""
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -99,3 +100,97 @@ def test_broken_cognibench_files(labels: Any, changes: dict[str, Any], said: str
     with pytest.raises(GoldError) as caught:
         read(_folder(tmp_path, labels, [_turn(0, **changes)]))
     assert said in str(caught.value)
+
+
+LISTS = {
+    "hallu_list": ["She may have liked tea.", "Ada Byron Was A Mathematician.", "It is  great."],
+    "irrelevant_list": ["Ask me more!"],
+    "faithfulness_list": ["Her Notes describe an engine.", "It follows that she could compute."],
+    "factual_hallu_list": ["Ada Byron Was A Mathematician."],
+    "cognitive_hallu_list": ["She may have liked tea.", "It is  great."],
+    "misleading_list": ["It is  great."],
+    "speculative_list": ["She may have liked tea."],
+    "realiable_list": ["It follows that she could compute."],
+    "unequivocal_list": [],
+    "factual_list": ["Ada Byron Was A Mathematician.", "Her Notes describe an engine."],
+    "cognitive_list": ["She may have liked tea.", "It is  great.", "It follows that she could compute."],
+    "sentence_label_dict": {
+        "ada byron was a mathematician.": [["invented"], 0],
+        "she may have liked tea.": [["rational"], 1],
+        "ask me more!": [["irrelevant"], 2],
+        "her notes describe an engine.": [["faithful"], 3],
+        "it follows that she could compute.": [["rational", "grounded"], 4],
+        "it is great.": [[], 5],
+        "1.": [[], 6],
+    },
+}
+"""The authors' lists beside their dictionary: a misleading sentence has passed no test, and its entry is empty."""
+
+
+def _labels_of(place: Path, labels: dict[str, Any]) -> tuple[Any, ...]:
+    (place / "in").mkdir()
+    (case,) = Gold.load(_folder(place / "in", {"77_en_0": labels}, [_turn(0)]), COGNIBENCH).cases
+    assert case.gold is not None
+    return case.gold
+
+
+def test_a_misleading_sentence_is_read_from_the_lists(tmp_path: Path) -> None:
+    said = ("invented", "speculative", "irrelevant", "faithful", "reliable", "misleading", None)
+    assert _labels_of(tmp_path, LISTS) == said
+
+
+def test_lists_count_before_the_dictionary(tmp_path: Path) -> None:
+    moved = {**LISTS, "misleading_list": ["SHE MAY have liked tea."]}
+    assert _labels_of(tmp_path, moved)[1] == "misleading"
+
+
+def test_a_cognitive_hallucination_that_is_not_speculative_is_misleading(tmp_path: Path) -> None:
+    assert _labels_of(tmp_path, {**LISTS, "misleading_list": []})[5] == "misleading"
+
+
+def _check_lists_against_labels(folder: Path) -> int:
+    """Hold the sentences of each list against the labels of the gold; return the number of misleading ones."""
+    tallies = Counter[str]()
+    labels = json.loads((folder / "labels.json").read_text(encoding="utf-8"))
+    by_list = {name: Counter[str]() for name in LABELS_OF_LIST}
+    turns = json.loads((folder / "dialogues.json").read_text(encoding="utf-8"))
+    for turn, case in zip(turns, Gold.load(folder, COGNIBENCH, labelled=False).cases, strict=True):
+        if turn["id"] not in labels:
+            continue
+        lists = labels[turn["id"]]
+        for sentence, label in zip(case.inputs["sentences"], case.gold or (), strict=True):
+            words = sentence.lower().split()
+            for name in LABELS_OF_LIST:
+                by_list[name][str(label)] += words in [listed.lower().split() for listed in lists[name]]
+            tallies[str(label)] += 1
+    for name, listed_labels in LABELS_OF_LIST.items():
+        assert set(+by_list[name]) <= listed_labels, name
+    listed = sum(len(lists["misleading_list"]) for lists in labels.values())
+    assert by_list["misleading_list"]["misleading"] == tallies["misleading"] == listed
+    return tallies["misleading"]
+
+
+LABELS_OF_LIST = {
+    "hallu_list": {"invented", "misleading", "speculative"},
+    "irrelevant_list": {"irrelevant"},
+    "faithfulness_list": {"faithful", "reliable", "irrefutable"},
+    "factual_hallu_list": {"invented"},
+    "cognitive_hallu_list": {"misleading", "speculative"},
+    "misleading_list": {"misleading"},
+    "speculative_list": {"speculative"},
+    "realiable_list": {"reliable"},
+    "unequivocal_list": {"irrefutable"},
+    "factual_list": {"faithful", "invented"},
+    "cognitive_list": {"misleading", "speculative", "reliable", "irrefutable"},
+}
+
+
+def test_counts_by_list_are_counts_by_label(tmp_path: Path) -> None:
+    assert _check_lists_against_labels(_folder(tmp_path, {"77_en_0": LISTS}, [_turn(0)])) == 1
+
+
+def test_the_authors_files_keep_their_misleading_sentences() -> None:
+    folder = Path(__file__).parents[3] / "shared" / "data" / "cognibench"
+    if not folder.exists():
+        pytest.skip("needs the authors' files in ../shared/data/cognibench")
+    assert _check_lists_against_labels(folder) > 0

@@ -104,3 +104,23 @@ def test_models_side_by_side(serve):
     assert done.json["models"][1]["errors"]["false_negative"]["value"] == 1.0
     settings = {(hit.body["temperature"], hit.body["top_p"]) for hit in server.hits}
     assert settings == {(1.0, 0.7)}  # section 4.2
+
+
+def test_replies_without_an_answer_are_shown_and_kept(serve):
+    server = serve(say)
+    ok(*argv(server, "bench"))
+
+    def answers(messages):
+        model_knows = field_of(messages[-1]["content"], "response")
+        return reply("chat", conflict=False) if model_knows else reply("chat", response="I would rather not say.")
+
+    server = serve(answers)
+    asked = ("assess", "openai/x", "--api-base", server.url, "--yes", "--max-unusable", 1)
+    done = ok(*asked, "--benchmark", "bench/benchmark.jsonl", "--answers", "answers.jsonl", "--json")
+    unanswered = done.json["unanswered_replies"]
+    assert {line["reply"] for line in unanswered} == {"I would rather not say."}
+    assert {line["format"] for line in unanswered} == {"true-false"}
+    assert len(unanswered) == sum(done.json["models"][0]["unanswered"].values())
+    kept = [line["id"] for line in read_jsonl(Path("answers.jsonl")) if line["hallucinated"] is None]
+    assert kept == [line["id"] for line in unanswered]
+    assert f"closed questions without an answer: 5 of {len(unanswered)} " in done.people

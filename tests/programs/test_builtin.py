@@ -47,11 +47,11 @@ def test_lists_import_nothing_that_computes_or_asks() -> None:
 PARTS_OF_OUTPUTS = {
     "Constraint": "One condition that a query sets.",
     "FactOrTier": "The statement of one numbered sentence: a fact, or something of a tier.",
-    "Judgement": "The judgement of a response on the constraint of a number.",
+    "Judgement": "The judgement of a response on one numbered constraint.",
     "StageTag": "The tag of one numbered sentence by the first stage.",
     "Tag": "The label of one numbered sentence.",
     "TierTag": "The tier of one numbered sentence.",
-    "Unit": "One minimal unit of a claim, and whether it was verified.",
+    "Unit": "One statement of a claim, or a relation between statements, and whether it was verified.",
 }
 """Model of an output's part -> its docstring, which stands in the prompt: another one is another prompt."""
 

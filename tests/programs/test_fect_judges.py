@@ -1,6 +1,7 @@
 """The four prompts of FECT: one task, four ways of asking, and replies that contradict themselves."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from jurist.jobs.compiling import compile_judge
 from jurist.jobs.plan import Plan
 from jurist.keeping.artifacts import Store
 from jurist.programs.catalogue import find
+from jurist.programs.fect import FECT_3D
 from jurist.programs.judge import Judge
 from jurist.programs.verdicts import Verdict
 
@@ -143,3 +145,18 @@ def test_reading_any_units_never_guesses(units: Any, said: Any, policy: Any) -> 
     if answer.values != (None,):
         assert isinstance(units, list)
         assert said in (True, False)
+
+
+def test_the_examples_of_3d_rest_on_what_their_conversation_says() -> None:
+    text = FECT_3D.signature.instructions
+    talk, _, examples = text.partition("Examples, for this conversation:\n")[2].partition('\n"')
+    assert [line.partition(":")[0] for line in talk.splitlines()] == ["Customer", "Agent", "Customer"]
+    plain = " ".join(examples.split())
+    assert (plain.count('" factual:'), plain.count('" not factual:')) == (1, 2)
+    for evidence in ("just send it", "third call", "just"):
+        assert evidence in talk.lower()
+        assert evidence in plain
+    # Whoever asked for the express delivery, it was not the agent; nobody says a word of pleasure.
+    (agent,) = [line for line in talk.splitlines() if line.startswith("Agent")]
+    assert "express" not in agent
+    assert not {"thanks", "great", "lovely", "pleased"} & set(re.findall(r"[a-z]+", talk.lower()))

@@ -5,7 +5,7 @@ from typing import Any
 
 import dspy
 import pytest
-from fakes import context_with
+from fakes import context_with, reply
 from loopback import Loopback
 
 from jurist.engines.adapters import adapter
@@ -43,16 +43,16 @@ def test_dspy_evaluates_saves_loads_and_optimizes_it(judge: Judge, tmp_path: Pat
 
 FIELDS = {
     "check": "[[ ## verdict ## ]]\naccurate\n\n[[ ## completed ## ]]",
-    "rate": "[[ ## score ## ]]\n7\n\n[[ ## completed ## ]]",
+    "rate": reply("chat", constraints=[], fulfilment=[], omission="none", misinterpretation="none", score=7),
 }
 
 
 @pytest.mark.parametrize(
-    ("program", "asked", "reply"),
+    ("program", "asked", "text"),
     [(CheckThenRetrieve, DRAWS, FIELDS["check"]), (AgreeingRating, 2, FIELDS["rate"])],
 )
-def test_draws_are_requests_of_their_own(program: Any, asked: int, reply: str, tmp_path: Path) -> None:
-    with Loopback(lambda messages: reply) as server:
+def test_draws_are_requests_of_their_own(program: Any, asked: int, text: str, tmp_path: Path) -> None:
+    with Loopback(lambda messages: text) as server:
         lm = dspy.LM("openai/m", api_base=server.url, api_key="none", temperature=0.3)
         for run, count in ((None, asked), (None, asked), (7, 2 * asked), (8, 3 * asked)):
             with dspy.context(lm=lm if run is None else lm.copy(rollout_id=run)):

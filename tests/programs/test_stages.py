@@ -15,6 +15,7 @@ from small import FAST, cli, ok, write_jsonl
 from talks import small_gold
 
 from jurist.errors import UsageError
+from jurist.evaluation.votes import Sampling
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loaders import load_judge
 from jurist.programs.catalogue import CATALOGUE, find
@@ -188,39 +189,86 @@ def test_answering_as_the_demonstrations_do_gives_gold_back(gold: list[str | Non
     assert scripted(STAGED, answer).ask(case).values == tuple(gold)
 
 
-@pytest.mark.parametrize(
-    ("tags", "tiers", "labels"),
-    [
-        ("irrelevant faithful hallucinated", {2: "fact", 3: "fact"}, ["irrelevant", "faithful", "invented"]),
-        (
-            "irrelevant faithful hallucinated",
-            {2: "reliable", 3: "fact"},
-            ["irrelevant", "reliable", "invented"],
-        ),
-        ("faithful faithful faithful", {1: "fact", 3: "irrefutable"}, ["faithful", None, "irrefutable"]),
-        ("irrelevant irrelevant irrelevant", None, ["irrelevant"] * 3),
-    ],
-)
-def test_three_tags_then_tiers_of_what_says_much(tags: str, tiers: Any, labels: list[str | None]) -> None:
-    texts = ["Hello.", "It closed in 1911.", "It hurt the town."]
+TAGS = ("irrelevant", "faithful", "hallucinated")
+DIVIDED = {
+    ("faithful", "fact"): "faithful",
+    ("faithful", "irrefutable"): "irrefutable",
+    ("faithful", "reliable"): "reliable",
+    ("faithful", "speculative"): "reliable",
+    ("faithful", "misleading"): "reliable",
+    ("hallucinated", "fact"): "invented",
+    ("hallucinated", "misleading"): "misleading",
+    ("hallucinated", "speculative"): "speculative",
+    ("hallucinated", "reliable"): "speculative",
+    ("hallucinated", "irrefutable"): "speculative",
+}
+"""Tag and second label -> the label: the tag decides whether a sentence is hallucinated."""
+
+
+def divided(tags: list[str], second_labels: dict[int, str]) -> tuple[list[str | None], list[str]]:
+    """Ask with a model that gives these tags and labels; return the labels and what each call was shown."""
+    texts = [f"Sentence {number}." for number in range(1, len(tags) + 1)]
     case = TAGS_STAGED.case({"reference": "The mill closed in 1911.", "sentences": texts})
-    echo = "\n".join(f"<{tag}>{text}</{tag}>" for tag, text in zip(tags.split(), texts, strict=True))
-    asked: list[str] = []
+    echo = "\n".join(f"<{tag}>{text}</{tag}>" for tag, text in zip(tags, texts, strict=True))
+    shown: list[str] = []
 
     def answer(request: Any) -> str:
-        user = user_of(request)
-        asked.append(field_of(user, "sentences"))
-        said = [{"n": n, "label": label} for n, label in (tiers or {}).items()]
-        return reply("chat", labels=echo if len(asked) == 1 else json.dumps(said))
+        shown.append(field_of(user_of(request), "sentences"))
+        said = [{"n": n, "label": label} for n, label in second_labels.items()]
+        return reply("chat", labels=echo if len(shown) == 1 else json.dumps(said))
 
-    lm = lm_of(Scripted(answer), context_with())
     program = TAGS_STAGED.basic()
-    with asking_of(lm, "chat"):
-        said = program(**TAGS_STAGED.prompt_values(case.inputs))
-    assert list(TAGS_STAGED.read(said, case.inputs).values) == labels
-    kept = [
-        f"{n}. {text}"
-        for n, (tag, text) in enumerate(zip(tags.split(), texts, strict=True), 1)
-        if tag != "irrelevant"
-    ]
-    assert asked[1:] == (["\n".join(kept)] if kept else [])
+    with asking_of(lm_of(Scripted(answer), context_with()), "chat"):
+        prediction = program(**TAGS_STAGED.prompt_values(case.inputs))
+    return list(TAGS_STAGED.read(prediction, case.inputs).values), shown
+
+
+def test_the_tag_decides_and_the_second_stage_divides() -> None:
+    pairs = [(tag, label) for tag in TAGS[1:] for label in ("fact", *TIERS)]
+    second_labels = {number: label for number, (_, label) in enumerate(pairs, 1)}
+    labels, _ = divided([tag for tag, _ in pairs], second_labels)
+    assert dict(zip(pairs, labels, strict=True)) == DIVIDED
+    for (tag, _), label in zip(pairs, labels, strict=True):
+        assert (label in TAGS_STAGED.answer.positive) == (tag == "hallucinated")
+
+
+def test_the_second_stage_sees_tags_and_no_irrelevant_sentence() -> None:
+    labels, shown = divided(list(TAGS), {2: "reliable"})
+    assert labels == ["irrelevant", "reliable", None]
+    assert shown[1] == "2. [faithful] Sentence 2.\n3. [hallucinated] Sentence 3."
+    labels, shown = divided(["irrelevant"] * 2, {})
+    assert labels == ["irrelevant"] * 2
+    assert len(shown) == 1
+
+
+@settings(max_examples=30)
+@given(st.lists(st.sampled_from(LABELS), min_size=1, max_size=9))
+def test_answering_as_the_demonstrations_of_tags_do_gives_gold_back(gold: list[str]) -> None:
+    case = TAGS_STAGED.case(
+        {"reference": "r", "sentences": [f"S{n}." for n in range(len(gold))], "labels": gold}
+    )
+    demos = TAGS_STAGED.demos(case)
+
+    def answer(request: Any) -> str:
+        if "Copy every sentence" in system_of(request):
+            return reply("chat", labels=demos["tag"]["labels"])
+        assert field_of(user_of(request), "sentences") == demos["tier"]["sentences"]
+        return reply("chat", labels=demos["tier"]["labels"])
+
+    assert scripted(TAGS_STAGED, answer).ask(case).values == tuple(gold)
+
+
+@pytest.mark.parametrize(("hallucinated", "label"), [(2, "reliable"), (3, "speculative")])
+def test_the_vote_on_the_tag_decides_the_side(hallucinated: int, label: str) -> None:
+    case = TAGS_STAGED.case({"reference": "The mill closed in 1911.", "sentences": ["It hurt the town."]})
+    tags = ["hallucinated"] * hallucinated + ["faithful"] * (5 - hallucinated)
+    calls: list[str] = []
+
+    def answer(request: Any) -> str:
+        if "Copy every sentence" in system_of(request):
+            tag = tags[len(calls)]
+            calls.append(tag)
+            return reply("chat", labels=f"<{tag}>It hurt the town.</{tag}>")
+        return reply("chat", labels=[{"n": 1, "label": "speculative"}])
+
+    assert scripted(TAGS_STAGED, answer, sampling=Sampling(samples=5)).ask(case).values == (label,)
