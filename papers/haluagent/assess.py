@@ -306,7 +306,9 @@ def _unanswered_table(replies: Sequence[Mapping[str, str]]) -> Table:
             [line["model"], line["id"], line["format"], line["reply"][:_SHOWN_CHARACTERS] or "(empty)"]
         )
     count = len(replies)
-    title = f"closed questions without an answer: {len(rows)} of {count} (--json and --answers have all of them)"
+    title = (
+        f"closed questions without an answer: {len(rows)} of {count} (--json and --answers have all of them)"
+    )
     return table(title, ("model", "item", "format", "reply"), rows, layout="records")
 
 

@@ -20,7 +20,10 @@ ROWS = [
     {
         "group": "one",
         "reference": "one two three",
-        "history": [{"role": "user", "content": "Why?\nuser: no turn"}, {"role": "assistant", "content": "So."}],
+        "history": [
+            {"role": "user", "content": "Why?\nuser: no turn"},
+            {"role": "assistant", "content": "So."},
+        ],
         "question": "And then?",
         "sentences": ["Well-known facts, 3.5 of them."],
         "labels": ["reliable"],
@@ -105,7 +108,8 @@ def test_responses_without_labels_have_sizes_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "words"), [("Well-known facts, 3.5 of them.", 5), ("磨坊在1911年关闭。", 7), ("", 0), ("  a  b ", 2)]
+    ("text", "words"),
+    [("Well-known facts, 3.5 of them.", 5), ("磨坊在1911年关闭。", 7), ("", 0), ("  a  b ", 2)],
 )
 def test_words_are_parts_between_spaces_or_chinese_characters(text: str, words: int) -> None:
     assert words_of(text) == words

@@ -112,7 +112,11 @@ def test_replies_without_an_answer_are_shown_and_kept(serve):
 
     def answers(messages):
         model_knows = field_of(messages[-1]["content"], "response")
-        return reply("chat", conflict=False) if model_knows else reply("chat", response="I would rather not say.")
+        return (
+            reply("chat", conflict=False)
+            if model_knows
+            else reply("chat", response="I would rather not say.")
+        )
 
     server = serve(answers)
     asked = ("assess", "openai/x", "--api-base", server.url, "--yes", "--max-unusable", 1)
