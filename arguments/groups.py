@@ -351,7 +351,16 @@ class SamplingOptions(Options, group=True):
     )
 
 
-class JudgeOptions(Options, group=True):
+class LanguageOption(Options, group=True):
+    """The language of a prompt."""
+
+    language: str | None = choice(
+        "for prompts that were written in both: the language of the prompt (default: that of most rows, or as proven)",
+        choices=("en", "zh"),
+    )
+
+
+class JudgeOptions(LanguageOption, group=True):
     """Options that some judges declare (:mod:`jurist.programs.options`)."""
 
     strictness: str | None = choice(

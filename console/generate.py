@@ -43,6 +43,7 @@ from ..programs.generator import generator_of
 from ..programs.haluagent.judges import QA_CONFLICT
 from ..programs.haluagent.writing import HALUAGENT, with_questions
 from ..programs.judge import Judge
+from ..programs.languages import texts_of
 from ..report.scores import OFFLINE, joint_spend_line
 from .inputs import labelling, labelling_model, target_of, verifier_model
 from .printing import Part, Result, print_notes, write_json
@@ -56,8 +57,9 @@ _Description: TypeAlias = tuple[dict[str, Any], list[Part]]
 def generate_items(options: ItemsOptions) -> Result:
     """Write the items of any generator; exit code 3 if too many were rejected."""
     loaded = _writer(options)
-    cases = read_rows(options.input, loaded.judge)
-    return _write_items(options, Generation(loaded=loaded, cases=tuple(cases), budget=Budget.of(options)))
+    cases = tuple(read_rows(options.input, loaded.judge))
+    loaded = loaded.for_texts(texts_of(cases))
+    return _write_items(options, Generation(loaded=loaded, cases=cases, budget=Budget.of(options)))
 
 
 def _writer(options: ItemsOptions) -> LoadedJudge:
@@ -72,6 +74,7 @@ def _writer(options: ItemsOptions) -> LoadedJudge:
             concurrency=options.concurrency,
             verifier=verifier_model(options, options.timeout, options.seed),
             verifiers=options.verifiers,
+            language=options.language,
         ).with_model(Model.of(options, name=options.model))
         loaded = loaded.with_adapter(options.adapter)
     except UnknownJudgeError as error:
@@ -164,7 +167,7 @@ def generate_haluagent(options: HaluAgentOptions) -> Result:
     loaded = _writer(replace(options, generator=options.generator or HALUAGENT.name))
     folder = Path(options.output)
     cases = _questions_of_documents(options, loaded.judge)
-    job = Generation(loaded=loaded, cases=cases, budget=Budget.of(options))
+    job = Generation(loaded=loaded.for_texts(texts_of(cases)), cases=cases, budget=Budget.of(options))
     topics = {}
     for document in read_documents(options.input, "knowledge"):
         topics[document.id] = str(document.topic or document.extra.get("label") or "")
@@ -315,7 +318,7 @@ def _dialogue_assessment(options: AssessOptions) -> DialogueAssessment:
 
 
 def _item_assessment(options: AssessOptions, items: tuple[Item, ...]) -> ItemAssessment:
-    judge = labelling(options, QA_CONFLICT.name)
+    judge = labelling(options, QA_CONFLICT.name).for_texts(item.question for item in items)
     check_compares(judge)  # before its gold is read as the calibration
     return ItemAssessment(
         items=items[: options.limit],

@@ -15,6 +15,7 @@ from ..errors import CheckpointError, GoldError, JuristError, StoppedError, Usag
 from ..gold.new_rows import Source
 from ..gold.sources import can_be_read_again
 from ..jobs.estimate import Estimate, is_free
+from ..jobs.judges import in_language_of_rows
 from ..jobs.measuring import count_redraws, make_ask, make_embedding_asks
 from ..keeping.loading import LoadedJudge
 from ..programs.judge import Judge
@@ -248,7 +249,9 @@ def rows_of(options: JudgedRows) -> tuple[LoadedJudge, Source, RunSettings]:
     if isinstance(options, RunOptions):
         shard = Shard(*options.shard) if options.shard else WHOLE
         settings = replace(settings, shard=shard, resume=options.resume, fresh=options.fresh)
-    return loaded, Source(name=options.input, judge=loaded.judge, mapping=mapping), settings
+    source = Source(name=options.input, judge=loaded.judge, mapping=mapping)
+    loaded, source = in_language_of_rows(loaded, source)
+    return loaded, source, settings
 
 
 def _columns_to_keep(text: str) -> tuple[str, ...] | None:

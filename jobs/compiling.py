@@ -39,6 +39,7 @@ from ..optimizers.thresholds import with_fitted_rules
 from ..programs.asking import embedding_errors
 from ..programs.deciding import with_means
 from ..programs.judge import Judge
+from ..programs.languages import texts_of
 from ..programs.settings import FOR_SEARCHES
 from ..programs.together import run_to_end
 from ..programs.verdicts import Verdict
@@ -197,6 +198,7 @@ def compile(
     fit = resolve_sampling(answering, with_means(resolved, sampling), resolved.temperature)
     surface.note(fit.note, warning_of_ends(answering.each))
     labelled = surface.gold(gold, resolved)
+    resolved = resolved.for_texts(texts_of(labelled.cases))
     sealed = None
     if holdout is not None:
         sealed = read_holdout(holdout, labelled)

@@ -27,6 +27,7 @@ from ..keeping.paying import PaidJob, Start, Work, paying
 from ..keeping.trust import Trust
 from ..optimizers.base import Event, Sink
 from ..programs.judge import Judge
+from ..programs.languages import texts_of
 from .cascading import Cascading
 from .comparing import Comparing, Evaluating
 from .estimate import Estimate
@@ -57,6 +58,7 @@ class Loading(TypedDict, total=False):
     combine: Combining | None
     concurrency: int
     strictness: str | None
+    language: str | None
     verifier: ModelLike | None
     verifiers: Sequence[str] | None
     adapter: str | None
@@ -110,7 +112,7 @@ class Surface:
         ready: list[Contender] = []
         for contender in contenders:
             if isinstance(contender, LoadedJudge):
-                ready.append(contender)
+                ready.append(contender.for_texts(texts_of(labelled.cases)))
             else:
                 ready.append(read_log(contender, labelled))
         return tuple(ready), labelled

@@ -248,7 +248,11 @@ class Artifact:
         metric = self.about.decision.metric
         if self.about.refit is not None:
             metric = self.about.refit.metric or None
-        return judge.as_compiled(metric, self.about.gold.common)
+        compiled = judge.as_compiled(metric, self.about.gold.common)
+        language = self.about.option_values.get("language")
+        if language is None:
+            return compiled
+        return compiled.in_language(language)
 
     def check(self, judge: Judge) -> None:
         """Refuse a judge of another name, or with other labels, positive labels, input fields or types of fields."""

@@ -1,6 +1,6 @@
 """A judge that can be asked: with which model, at which temperature, how often, and by whom its frozen steps."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
@@ -21,6 +21,7 @@ from ..programs.judge import Judge
 from ..programs.options import JUDGE_OPTIONS
 from ..programs.own_answer import OwnAnswer
 from ..programs.records import records
+from ..programs.state import PromptState
 from ..programs.verdicts import OnVerdict, Verdict
 from ..text.templates import CHAT
 from .artifact_card import read_proof_rows
@@ -402,6 +403,15 @@ class LoadedJudge(Prompt):
         if self.artifact and model.reasoning_effort is None and same_model(self.artifact.model, model.name):
             model = replace(model, reasoning_effort=self.artifact.about.model.reasoning_effort)
         return replace(self, model=model)
+
+    def for_texts(self, texts: Iterable[str]) -> Self:
+        """Return a copy of a basic prompt in the language of these texts, unless one was chosen; a version stays."""
+        if self.artifact is not None:
+            return self
+        judge = self.judge.for_texts(texts)
+        if judge is self.judge:
+            return self
+        return replace(self, judge=judge, state=PromptState.of(judge.basic()), name_without_version=None)
 
     def with_adapter(self, adapter: str | None) -> "LoadedJudge":
         """Return a copy of the judge with another adapter of its prompt; ``None`` changes nothing."""

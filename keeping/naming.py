@@ -141,6 +141,12 @@ class Name:
         if self.adapter not in (None, adapter):
             raise adapter_error(artifact, adapter)
         proven_values = judge.option_values | card.option_values
+        language = self.options.get("language")
+        if language is not None and judge.languages and language != proven_values.get("language", "en"):
+            raise UsageError(
+                f"{artifact.ref} was compiled with its prompt in the language {proven_values.get('language', 'en')}",
+                hint=f"leave out --language, or name {judge.name}{BASIC}",
+            )
         option_values = {**proven_values, **self.options}
         judge = judge.with_options(option_values)
         is_as_proven = option_values == proven_values

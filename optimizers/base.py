@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,13 +19,14 @@ from ..evaluation.votes import Sampling
 from ..programs.asking import Asker
 from ..programs.generator import Generator
 from ..programs.judge import Judge
+from ..programs.languages import texts_of
 from ..programs.own_answer import OwnAnswer
 from ..programs.settings import FOR_SEARCHES, AskSettings
 from ..programs.state import PromptState
 from ..programs.verdict_sources import FIRST_CASES, with_readable_adapter
 from ..programs.verdicts import Verdict
 from ..text.templates import CHAT
-from ..text.wording import Language, language_of, strings
+from ..text.wording import Language, main_language
 from .board import Board
 from .candidate import DEFAULT_SETTING, Candidate, Setting
 from .settings import SettingValue, change_fields, list_settings
@@ -132,10 +133,7 @@ class Job:
     @cached_property
     def language(self) -> Language:
         """The language of most of the texts to learn from: in it a proposer is asked for prompts of writers."""
-        languages = Counter[Language]()
-        for case in self.train:
-            languages[language_of(" ".join(strings(case.inputs)))] += 1
-        return "zh" if languages["zh"] > languages["en"] else "en"
+        return main_language(texts_of(self.train))
 
     @property
     def calls_per_case(self) -> int:

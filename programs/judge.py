@@ -10,7 +10,7 @@ import json
 import keyword
 import math
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field, fields, replace
 from functools import cached_property, partial
 from importlib import import_module
@@ -28,7 +28,7 @@ from ..evaluation.votes import RULES, Rule
 from ..text.escaping import defuse
 from ..text.templates import CHAT, PLAIN, Template
 from ..text.turns import EXACT_TYPES, Text
-from ..text.wording import plain_spelling
+from ..text.wording import Language, main_language, plain_spelling
 from .answers.base import Answer, Inputs, Places, Tokens
 from .answers.labels import ClosedLabel, Positive
 from .options import JudgeOption, check_options, option_values, with_option_values
@@ -149,6 +149,10 @@ class Judge:
             ``relation`` (FECT section 2.3) or ``other``.
         temperature: what it is asked at where nobody names one, 0 to 2; default: 0 for one sample, and for several one
             at which they differ.
+        languages: the languages in which its prompt was written (:mod:`jurist.programs.languages`); empty where it
+            has one prompt for all.
+        programs: language -> the basic program in it, where the judge has a program.
+        language: the language of its prompt; ``None`` where rows, or an option, choose it: English until then.
         prompt: your prompt as it stands: a text, or chat messages (``[{"role": "user", "content": "..."}, ...]``), with
             each input as ``{{name}}`` (or all as ``{name}``). The basic prompt is then this text with the values in it,
             and nothing else; the reply's words say the answer. It takes the place of the signature's docstring.
@@ -180,6 +184,11 @@ class Judge:
     values: Mapping[str, Label] = field(default_factory=dict, hash=False)
     merge: Rule | None = field(default=None, hash=False)
     options: Mapping[str, JudgeOption] = field(default_factory=dict, hash=False, repr=False)
+    languages: tuple[Language, ...] = ()
+    programs: "Mapping[Language, Callable[[], dspy.Module]]" = field(
+        default_factory=dict, hash=False, repr=False
+    )
+    language: Language | None = None
     prompt: str | Sequence[Mapping[str, str]] = field(default="", hash=False)
     positive: InitVar[Positive | Mapping[str, Positive]] = ()
     labels: InitVar[Sequence[Label]] = ()
@@ -367,14 +376,23 @@ class Judge:
 
     @property
     def option_values(self) -> dict[str, str]:
-        """The value that each of its options has."""
-        return option_values(self.answer, self.options)
+        """The value that each of its options has; the language only where one was chosen."""
+        values = option_values(self.answer, self.options)
+        if self.language is not None:
+            values["language"] = self.language
+        return values
 
     def with_options(self, values: Mapping[str, str]) -> "Judge":
         """Return the judge with other values of its options: what it searches for, counts and votes on may change."""
-        if not values:
+        if not values or values == self.option_values:
             return self
-        return replace(self, answer=with_option_values(self.name, self.answer, self.options, values))
+        judge = self
+        answer_values = dict(values)
+        language = answer_values.pop("language", None)
+        if language is not None:
+            judge = judge.in_language(language)
+        answer = with_option_values(judge.name, judge.answer, judge.options, answer_values)
+        return replace(judge, answer=answer)
 
     def identity_under(self, card: Mapping[str, object]) -> dict[str, object]:
         """Return the identity of its scale that a card must have: that of the options' values on the card, if any."""
@@ -414,6 +432,31 @@ class Judge:
             if is_list or is_trace_type(info.annotation):
                 signature = signature.with_updated_fields(name, type_=str)  # the prompt shows one text
         return dspy.Predict(signature)
+
+    def in_language(self, language: str) -> "Judge":
+        """Return the judge with its prompt in a language.
+
+        Raises:
+            UsageError: its prompt was not written in this language.
+        """
+        if language == self.language:
+            return self
+        for written_language in self.languages:
+            if written_language == language:
+                from .languages import in_language
+
+                changes: dict[str, Any] = {"signature": in_language(self.signature, written_language)}
+                if written_language in self.programs:
+                    changes["program"] = self.programs[written_language]
+                return replace(self, language=written_language, **changes)
+        hint = "leave out --language, or name a judge that has it, such as qa-conflict"
+        raise UsageError(f"judge {self.name} has no prompt in the language {language!r}", hint=hint)
+
+    def for_texts(self, texts: Iterable[str]) -> "Judge":
+        """Return the judge with its prompt in Chinese where most of these texts are, unless its language was chosen."""
+        if self.language is not None or "zh" not in self.languages or main_language(texts) == "en":
+            return self
+        return self.in_language("zh")
 
     def as_compiled(self, metric: str | None, common: Sequence[str] | None) -> "Judge":
         """Return the judge with the metric that a version was compiled for, and the inputs that it shares by design."""

@@ -4,14 +4,15 @@ Fields, their types and their order are those of the signature. The table stands
 its package, and has an entry for each signature that was written in the language; others keep their English words.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.resources import files
 from typing import Any
 
 import dspy
 
+from ..cases import Case
 from ..text.tables import read_table
-from ..text.wording import Language
+from ..text.wording import Language, strings
 
 
 def in_language(signature: type[dspy.Signature], language: Language) -> type[dspy.Signature]:
@@ -22,7 +23,14 @@ def in_language(signature: type[dspy.Signature], language: Language) -> type[dsp
     translated: type[dspy.Signature] = signature.with_instructions(words["instructions"])
     for field, description in words["fields"].items():
         translated = translated.with_updated_fields(field, desc=description)
+    translated.__name__ = signature.__name__
     return translated
+
+
+def texts_of(cases: Iterable[Case]) -> Iterator[str]:
+    """Yield all texts of each case as one, by which a language is chosen."""
+    for case in cases:
+        yield " ".join(strings(case.inputs))
 
 
 def _words_of(signature: type[dspy.Signature], language: Language) -> Mapping[str, Any]:

@@ -311,6 +311,20 @@ EMPTY_WORDS: Final = frozenset({
 """Words that stand for an empty list."""
 
 
+_CHINESE_VERDICTS: Final = {
+    "是": "yes",
+    "否": "no",
+    "不是": "no",
+    "不确定": "uncertain",
+    "无法判断": "uncertain",
+    "无法确定": "uncertain",
+    "是（yes）": "yes",
+    "否（no）": "no",
+    "不确定（uncertain）": "uncertain",
+}
+"""Words that stand for a label in English in a reply to a Chinese prompt."""
+
+
 def match_value(raw: object, allowed: Collection[object]) -> object:
     """Return the one of the allowed values that a reply names, however the name is decorated."""
     if not isinstance(raw, str):
@@ -328,6 +342,9 @@ def match_value(raw: object, allowed: Collection[object]) -> object:
         for value in allowed:
             if number is not None and same(value, number):
                 return value
+        verdict = _CHINESE_VERDICTS.get(name, name)
+        if verdict in allowed:
+            return verdict
     raise ValueError(f"{raw.strip()[:100]!r} is none of {', '.join(map(str, allowed))}")
 
 

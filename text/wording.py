@@ -6,7 +6,7 @@ character counts as one word, because there are no spaces to count by. It knows 
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
@@ -42,6 +42,16 @@ def language_of(text: str) -> Language:
     if is_chinese(text):
         return "zh"
     return "en"
+
+
+def main_language(texts: Iterable[str]) -> Language:
+    """Return ``zh`` if more of the texts are Chinese than not, else ``en``."""
+    chinese = total = 0
+    for text in texts:
+        total += 1
+        if is_chinese(text):
+            chinese += 1
+    return "zh" if 2 * chinese > total else "en"
 
 
 @lru_cache(maxsize=_REPEATED)

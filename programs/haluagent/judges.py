@@ -25,7 +25,7 @@ from ..answers.labels import OneLabel
 from ..judge import Judge
 
 DEFINITIONS: Final[Mapping[str, Any]] = read_table(__package__, "definitions")
-"""Language -> type -> when the type applies; and the Chinese ``instructions`` by signature."""
+"""Language -> type -> when the type applies."""
 
 
 def definition(kind: HallucinationType, language: str) -> str:
@@ -78,6 +78,7 @@ VERIFIERS: Final = tuple(
         signature=signature,
         positive=_HELD_BACK,
         metric="f1",
+        languages=("en", "zh"),
         bundled=f"haluagent-{name}-check",
         **settings,
     )
@@ -96,5 +97,6 @@ QA_CONFLICT: Final = Judge(
         positive=frozenset({"conflict"}),
     ),
     metric="f1",
+    languages=("en", "zh"),
     bundled="haluagent-qa-conflict",
 )

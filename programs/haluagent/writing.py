@@ -39,8 +39,9 @@ from ...text.wording import Language, chinese_share, count_words, is_chinese, la
 from ..frozen import Frozen, verifier
 from ..generator import REASONS_JOINT, Generator
 from ..judge import Judge, Row
+from ..languages import in_language
 from ..stepwise import Making, PartOfSteps, Steps, Stepwise
-from .judges import DEFINITIONS, definition
+from .judges import definition
 
 _SHORT = 4  # words of an answer that may be a foreign name or a number, at most
 _LONGEST_PARTICLE = 4  # letters of a word that is not capitalised in a title, such as "from"
@@ -185,9 +186,7 @@ class HaluAgent(Stepwise):
 
         def with_examples(name: str, signature: type[dspy.Signature]) -> dspy.Predict:
             """Return the predictor of a step, with the examples of a table as demonstrations."""
-            if language == "zh":  # the fields are those of the English signature
-                signature = signature.with_instructions(DEFINITIONS["instructions"][signature.__name__])
-            predictor = dspy.Predict(signature)
+            predictor = dspy.Predict(in_language(signature, language))
             predictor.demos = examples_of(name, signature, language)
             return predictor
 
@@ -335,7 +334,7 @@ def _read_types(text: str) -> tuple[HallucinationType, ...]:
 
 def haluagent(
     *,
-    language: Language = "en",
+    language: Language | None = None,
     name: str = "haluagent",
     types: tuple[HallucinationType, ...] = TYPES,
     characters: int = CHARACTERS,
@@ -343,16 +342,19 @@ def haluagent(
     """Return the generator under a name of its own.
 
     Args:
-        language: of the instructions and examples.
+        language: of the instructions and examples; default: that of most documents.
         name: of the generator.
         types: the types of the questions; a document gets one of each.
         characters: the most characters of a document, at least 1; a longer one is cut at sentence ends.
     """
+    programs: dict[Language, Making] = {"en": Making(HaluAgent, ("en",)), "zh": Making(HaluAgent, ("zh",))}
     return Generator(
         name=name,
         description="HaluAgent: questions, hallucinated answers and their types from documents, verified",
-        signature=WriteQuestion,
-        program=Making(HaluAgent, (language,)),
+        signature=in_language(WriteQuestion, language or "en"),
+        program=programs[language or "en"],
+        programs=programs,
+        languages=("en", "zh") if language is None else (),
         checks=CHECKS,
         concerns=_concerned_steps(),
         verifiers={

@@ -46,6 +46,9 @@ ANSWERERS: Final[Mapping[str, Judge]] = {
 def judges() -> dict[str, Judge]:
     """Return every judge, generator and answerer by the name of its files."""
     found: dict[str, Judge] = {**CATALOGUE, **GENERATORS, **ANSWERERS}
+    for name, judge in CATALOGUE.items():
+        if "zh" in judge.languages:
+            found[f"{name}-zh"] = judge.in_language("zh")
     found["fact-check-retrieval"] = fact_check(DATASETS / "faithqa-documents" / "gold.jsonl")
     return found
 

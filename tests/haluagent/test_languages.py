@@ -1,0 +1,155 @@
+"""Prompts in the language of the rows: chosen by them, named by an option, kept by versions."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from fakes import reply
+from small import cli, ok
+
+import jurist
+from jurist.programs.catalogue import find
+from jurist.programs.haluagent.judges import VERIFIERS
+from jurist.programs.haluagent.writing import HALUAGENT, examples_of, find_problems
+from jurist.programs.languages import in_language
+from jurist.signatures import haluagent as signatures
+from jurist.text.replies import match_value
+from jurist.text.wording import is_chinese
+
+ROWS = {
+    "zh": {"question": "古琴有几根弦？", "correct_answer": "七根。", "response": "古琴有五根弦。"},
+    "en": {"question": "How many strings?", "correct_answer": "Seven.", "response": "It has five strings."},
+}
+
+
+@pytest.mark.parametrize("name", ["WriteQuestion", "WriteHallucinations", "LabelHallucinations", "AnswerCheck"]
+                         + ["HallucinationCheck", "LabelCheck", "QAConflict", "AnswerQuestion"])  # fmt: skip
+def test_a_prompt_in_chinese_has_the_fields_of_the_english_one_and_no_english_word_for_people(name):
+    english = getattr(signatures, name)
+    chinese = in_language(english, "zh")
+    assert in_language(english, "en") is english
+    assert {field: info.annotation for field, info in chinese.fields.items()} == {
+        field: info.annotation for field, info in english.fields.items()
+    }
+    words = [chinese.instructions] + [info.json_schema_extra["desc"] for info in chinese.fields.values()]
+    assert all(map(is_chinese, words))
+
+
+def test_all_words_of_a_chinese_generator_are_chinese():
+    for predictor in (predictor for _, predictor in HALUAGENT.in_language("zh").basic().named_predictors()):
+        assert is_chinese(predictor.signature.instructions)
+        assert all(is_chinese(info.json_schema_extra["desc"]) for info in predictor.signature.fields.values())
+    assert list(find_problems("古琴有七根弦。", "古琴有几根弦？", "七根。", "无此句。", ["五根。"], 0)) == [
+        "依据的原文不是从文档中原样抄录的"
+    ]
+
+
+@pytest.mark.parametrize(
+    "name", ["answer-check", "hallucination-check", "label-check", "qa-conflict", "haluagent"]
+)
+def test_the_language_is_that_of_most_rows_unless_it_is_named(name):
+    judge = find(name)
+    assert judge.for_texts(["古琴有七根弦。", "古琴", "A lute."]).option_values == {"language": "zh"}
+    assert judge.for_texts(["古琴有七根弦。", "A lute."]) is judge  # as versions of before
+    assert judge.option_values == {}
+    english = judge.in_language("en")
+    assert english.for_texts(["古琴有七根弦。"]) is english
+    assert english.basic().dump_state() == judge.basic().dump_state()
+    assert find("haluagent-zh").for_texts(["A lute."]) is find("haluagent-zh")
+
+
+def answer(messages):
+    """Say in Chinese that a reply conflicts, and write an instruction in Chinese."""
+    if "`instruction`" in str(messages[0]["content"]):
+        return reply("chat", instruction="判断回复与正确答案是否矛盾，先看数字。")
+    return reply("chat", conflict="True")
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_the_judge_of_replies_is_asked_in_the_language_of_the_rows(serve, fake_key, language):
+    rows = []
+    for n in range(24):
+        response = f"{ROWS[language]['response']} {n}"
+        rows.append({**ROWS[language], "response": response, "group": str(n), "conflict": n % 2 == 0})
+    Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    server = serve(answer)
+    ends = ("--model", "openai/x", "--api-base", server.url, "--yes")
+
+    def languages():
+        """Return the languages in which was asked since the last look."""
+        prompts = {
+            str(hit.body["messages"][0]["content"]).partition("objective is:")[2] for hit in server.hits
+        }
+        server.hits.clear()
+        return {"zh" if "判断" in prompt else "en" for prompt in prompts}
+
+    ok("run", "qa-conflict:basic", "--input", "rows.jsonl", "--output", "out.jsonl", *ends)
+    assert languages() == {language}
+    ok("evaluate", "qa-conflict:basic", "--gold", "rows.jsonl", *ends)
+    assert languages() == {language}
+    other = {"zh": "en", "en": "zh"}[language]
+    ok("run", "qa-conflict:basic", "--input", "rows.jsonl", "--output", "o.jsonl", "--language", other, *ends)
+    assert languages() == {other}
+    few = (
+        "--optimizer",
+        "cfaith",
+        "--set",
+        "rewrites=1",
+        "--set",
+        "steps=1",
+        "--no-words",
+        "--force",
+        "--anyway",
+    )
+    made = ok("compile", "qa-conflict", "--gold", "rows.jsonl", *few, *ends, "--json")
+    assert made.json.get("language") == {"zh": "zh", "en": None}[language]
+    assert jurist.load("qa-conflict@1").judge.option_values == (
+        {"language": "zh"} if language == "zh" else {}
+    )
+    done = cli(
+        "run", "qa-conflict@1", "--input", "rows.jsonl", "--output", "p.jsonl", "--language", other, *ends
+    )
+    assert f"was compiled with its prompt in the language {language}" in done.err
+
+
+@pytest.mark.parametrize(
+    ("word", "label"), [("是", "yes"), ("否。", "no"), ("**不确定**", "uncertain"), ("是（yes）", "yes")]
+)
+def test_chinese_verdict_words_are_read(word, label):
+    assert match_value(word, ("yes", "no", "uncertain")) == label
+    with pytest.raises(ValueError, match="none of"):
+        match_value(word, ("good", "bad"))
+
+
+ASKED = {
+    "en": {
+        "spatiotemporal": "^(When|Where)",
+        "entity": "^(Who|Which [a-z]+er) ",
+        "relation": "older|larger|earlier",
+    },
+    "zh": {"spatiotemporal": "什么时候|哪里|哪一年", "entity": "是谁", "relation": "哪个.*更"},
+}
+"""Language -> type -> what its definition says that the question asks for."""
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("judge", VERIFIERS, ids=lambda judge: judge.name)
+def test_a_verifier_shows_each_verdict_and_none_against_the_types_that_the_writers_are_shown(judge, language):
+    examples = examples_of(judge.name.replace("-", "_"), judge.signature, language)
+    assert {"yes", "no", "uncertain"} <= {example[judge.answer.field] for example in examples}
+    assert all(is_chinese(example.question) == (language == "zh") for example in examples)
+    asked = ASKED[language]
+    types = {}
+    for shown in examples_of("writing", signatures.LabelHallucinations, language):
+        for answer, kind in zip(shown.hallucinated_answers, shown.types, strict=True):
+            types[shown.question, answer] = kind
+            assert kind not in asked or re.search(asked[kind], shown.question)
+    for example in examples:
+        if judge.name != "label-check":
+            continue
+        if example.type in asked:
+            assert bool(re.search(asked[example.type], example.question)) == (example.fits != "no")
+        kind = types.get((example.question, example.hallucinated_answer))
+        if kind is not None:
+            assert (kind == example.type) == (example.fits == "yes")
