@@ -230,3 +230,27 @@ class StatisticsOptions(
         "count these verdicts of a judge on the same responses (default: the labels of gold)",
     )
     output: str | None = option("F.json", "keep the JSON object in this file, too")
+
+
+class DeviationOptions(
+    GoldOptions,
+    Form,
+    command="table faithqa-3",
+    does="tables.deviations_command",
+    helps={"gold": "responses with scores of people: a bundled name, a file, a folder, hf:org/name"},
+):
+    """FAITHQA's Figure 3 in numbers: how far scores of judges lie from those of people, mean, standard deviation, mean
+    squared error, and the density of the deviations.
+
+    examples:
+      jurist run constraint-score:basic --input faithqa-mini --output scores.jsonl
+      jurist run intent-baseline:basic --input faithqa-mini --output ratings.jsonl
+      jurist table faithqa-3 --gold faithqa-mini --scores recorded:scores.jsonl --scores recorded:ratings.jsonl
+
+    Nothing is asked.
+    """
+
+    scores: tuple[str, ...] = repeated(
+        "--scores recorded:FILE", "scores of a judge on these responses", required=True
+    )
+    output: str | None = option("F.json", "keep the JSON object in this file, too")
