@@ -28,7 +28,7 @@ GROUPS = {
     "batch": "run a judge through a Batch API: submit, status, collect",
     "generate": "write dialogues, benchmark queries and items from documents",
     "gold": "check, import and split labelled rows; how many to label; agreement of raters",
-    "table": "a paper's table on any gold: detectors side by side, statistics, deviations of scores",
+    "table": "a paper's table or figure on any gold",
 }
 """What groups of commands are about. A group without a text is a command with further ones beside it, as ``run``."""
 
