@@ -192,7 +192,7 @@ def sentence_details(label: Label, hallucinated: frozenset[Label]) -> dict[str, 
     }
 
 
-def _signature(name: str) -> Any:
+def response_signature(name: str) -> Any:
     """Return a signature of whole responses by its name, for the declaration of a judge."""
     return own_signature("cognibench", name, "reference", "dialogue", "sentences")
 
@@ -210,7 +210,7 @@ COGNIBENCH = Judge(
     name="cognibench",
     variant="basic",
     description="CogniBench: every sentence of a response, faithful, hallucinated or irrelevant, with type and tier",
-    signature=_signature("TagResponse"),
+    signature=response_signature("TagResponse"),
     answer=PerSentence(**_SENTENCES),
     options=strictness_option(BELOW),
     metric="f1",
@@ -225,7 +225,7 @@ COGNIBENCH_TAGS = replace(
     name="cognibench-tags",
     variant="tags",
     description="CogniBench: the same, every sentence echoed in tags and not numbered (its formative prompting)",
-    signature=_signature("EchoResponse"),
+    signature=response_signature("EchoResponse"),
     answer=Tagged(**_SENTENCES),
 )
 """The paper's own form; the same rows, labels and rules, so that both can be compared."""
@@ -272,7 +272,7 @@ DETECTOR = Judge(
     name="detector",
     variant="basic",
     description="CogniBench's CogniDet: the list of hallucinated sentences of a response, in one pass",
-    signature=_signature("DetectHallucinations"),
+    signature=response_signature("DetectHallucinations"),
     answer=Listed(field="hallucinated", **TWO_LABELS),
     metric="f1",
     rows=DetectorRow,

@@ -8,54 +8,37 @@ under the numbers they have in the response; it is left out where there are none
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
-
-import dspy
+from typing import TYPE_CHECKING, Final
 
 from ..cases import Case, Label
-from ..signatures.cognibench import DivideTags, EchoTags, TagStatements, TierStatements
 from ..signatures.cognibench_labels import ECHO_LABELS, TIERS
 from .answers.sentences import Tagged
-from .cognibench import COGNIBENCH, verdict_word
-from .echo_flow import ECHO_THEN_LABELS, show_tags
+from .cognibench import COGNIBENCH, response_signature, verdict_word
+from .echo_flow import show_tags
 from .flows import make_label_items, select_lines
-from .state import Demo
-from .stepwise import Plan, Stepwise
+from .judge import OwnProgram
 
-_COGNITIVE = "cognitive"
+if TYPE_CHECKING:
+    from .state import Demo
 
-
-class TagThenTier(Stepwise):
-    """Tags all sentences (``tag``), then gives the cognitive ones their tier (``tier``): one or two calls.
-
-    Its prediction has ``labels``: an item for each sentence that got one label, by its number.
-    """
-
-    plan = Plan(
-        "labels in two stages",
-        {"steps": ("tag", "tier"), "unit": "sentences", "field": "labels", "refined": _COGNITIVE},
-    )
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tag = dspy.Predict(TagStatements)
-        self.tier = dspy.Predict(TierStatements)
+COGNITIVE: Final = "cognitive"
+"""What the first stage calls a sentence that the second one divides."""
 
 
-def _demonstrate_stages(case: Case) -> dict[str, Demo]:
+def _demonstrate_stages(case: Case) -> "dict[str, Demo]":
     """Return stage -> the demonstration that gold gives it; without cognitive sentences the second stage has none."""
     gold_labels = _numbered_gold(case)
     tags = dict(gold_labels)
     tiers: dict[int, object] = {}
     for number, label in gold_labels.items():
         if label in TIERS:
-            tags[number] = _COGNITIVE
+            tags[number] = COGNITIVE
             tiers[number] = label
     inputs = COGNIBENCH_STAGED.prompt_values(case.inputs)
     return _demos_of_stages(inputs, {**inputs, "labels": make_label_items(tags.items())}, tiers)
 
 
-def _demonstrate_echo(case: Case) -> dict[str, Demo]:
+def _demonstrate_echo(case: Case) -> "dict[str, Demo]":
     """Return stage -> the demonstration that gold gives it, where the first stage echoes the sentences.
 
     The second stage has none where all sentences are irrelevant.
@@ -85,8 +68,8 @@ def _numbered_gold(case: Case) -> dict[int, Label | None]:
 
 
 def _demos_of_stages(
-    inputs: Mapping[str, object], tag_demo: Demo, tiers: Mapping[int, object]
-) -> dict[str, Demo]:
+    inputs: Mapping[str, object], tag_demo: "Demo", tiers: Mapping[int, object]
+) -> "dict[str, Demo]":
     """Return the demonstrations of both stages, of the first alone where ``tiers`` (number -> tier) is empty."""
     if not tiers:
         return {"tag": tag_demo}
@@ -103,7 +86,8 @@ COGNIBENCH_STAGED = replace(
     name="cognibench-staged",
     variant="staged",
     description="CogniBench in two stages: what every sentence is, then the tier of the cognitive ones",
-    program=TagThenTier,
+    signature=response_signature("TagResponse"),
+    program=OwnProgram("two_stages", "TagThenTier"),
     demonstrations=_demonstrate_stages,
 )
 
@@ -111,57 +95,12 @@ COGNIBENCH_STAGED = replace(
 _ECHO: Final = Tagged(
     field="labels", unit="sentences", labels=ECHO_LABELS, positive=frozenset({"hallucinated"})
 )
-_DIVISIONS: Final = {
-    "faithful": {
-        "fact": "faithful",
-        "irrefutable": "irrefutable",
-        "reliable": "reliable",
-        "speculative": "reliable",
-        "misleading": "reliable",
-    },
-    "hallucinated": {
-        "fact": "invented",
-        "misleading": "misleading",
-        "speculative": "speculative",
-        "reliable": "speculative",
-        "irrefutable": "speculative",
-    },
-}
-"""Tag of the first stage -> what the second stage says of such a sentence -> its label.
-
-The tag decides (section 3.1). Where the second stage is on the other side, the label is the nearest tier on the tag's.
-"""
-
-
-class EchoThenTier(Stepwise):
-    """The paper's two stages: three tags around the echoed sentences (``tag``), then tiers of all but irrelevant ones.
-
-    The tag says whether a sentence is hallucinated. The second stage divides these sentences into facts and tiers.
-    """
-
-    plan = Plan(
-        ECHO_THEN_LABELS,
-        {
-            "steps": ("tag", "tier"),
-            "unit": "sentences",
-            "field": "labels",
-            "tags": ECHO_LABELS,
-            "divisions": _DIVISIONS,
-        },
-        ("programs.answers.echo", "programs.echo_flow"),
-    )
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tag = dspy.Predict(EchoTags)
-        self.tier = dspy.Predict(DivideTags)
-
-
 COGNIBENCH_TAGS_STAGED = replace(
     COGNIBENCH_STAGED,
     name="cognibench-tags-staged",
     variant="tags-staged",
     description="CogniBench as the paper labels: three tags around the echoed sentences, then the tiers",
-    program=EchoThenTier,
+    signature=response_signature("TagResponse"),
+    program=OwnProgram("two_stages", "EchoThenTier"),
     demonstrations=_demonstrate_echo,
 )

@@ -9,14 +9,7 @@ from typing import Annotated, Literal
 import dspy
 import pydantic
 
-Category = Literal["location", "time", "subject", "action", "qualifier", "quantity", "other"]
-"""What a constraint is about (section 4.1, step 2)."""
-
-Mark = Literal["satisfied", "omitted", "misinterpreted"]
-"""What a response does with a constraint: meet it, pass it over, or put something else in its place (section 3.2)."""
-
-FactVerdict = Literal["accurate", "inaccurate", "incomplete"]
-"""Whether a response holds a factual error, or lacks a fact that the query asks for (appendix A.5.3)."""
+from .faithqa_labels import Category, FactVerdict, Mark
 
 
 class Constraint(pydantic.BaseModel):

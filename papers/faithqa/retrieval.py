@@ -11,7 +11,8 @@ from functools import cache
 import bm25s
 
 from ...gold.documents import read_documents
-from ...programs.faithqa.judges import DRAWS, FACT_CHECK, CheckThenRetrieve
+from ...programs.faithqa.judges import DRAWS, FACT_CHECK
+from ...programs.faithqa.programs import CheckThenRetrieve
 from ...programs.judge import Judge
 from ...programs.stepwise import Making
 from ...text.passages import passages

@@ -8,23 +8,20 @@ responses get a row for each of them, in its group.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, Final, Literal, get_args
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, get_args
 
-import dspy
 import pydantic
 
 from ...cases import Case, Values, text_hash
 from ...errors import JudgeError
 from ...evaluation.sets import ObjectSets
-from ...signatures.faithqa import Category, CoreElements, ExtractConstraints, FactVerdict, Mark, MissingInputs
+from ...signatures.faithqa_labels import Category, FactVerdict, Mark
 from ...text.terms import terms
 from ...text.turns import Text
 from ...text.wording import normalised
 from ..answers.base import Inputs, Places, Reply, reasoning_of
 from ..answers.whole import ObjectSet, Score
 from ..judge import Row
-from ..state import Demo
-from ..stepwise import Plan, Stepwise
 from ..verdicts import Verdict
 from .scoring import (
     MISSING,
@@ -36,6 +33,9 @@ from .scoring import (
     unanchored,
     weighted_score,
 )
+
+if TYPE_CHECKING:
+    from ..state import Demo
 
 MARKS: Final[tuple[Mark, ...]] = get_args(Mark)
 
@@ -231,22 +231,7 @@ class ScoreOfConstraints(Score):
         return replace(verdict, counts={**verdict.counts, "unanchored": count})
 
 
-class MapBySteps(Stepwise):
-    """Three calls, each tuned by itself: what is missing, the core elements, the constraints."""
-
-    plan = Plan(
-        "mapped by steps",
-        {"steps": ("missing", "core", "extract"), "elements": ("subject", "action", "context")},
-    )
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.missing = dspy.Predict(MissingInputs)
-        self.core = dspy.Predict(CoreElements)
-        self.extract = dspy.Predict(ExtractConstraints)
-
-
-def demonstrations(case: Case) -> Mapping[str, Demo]:
+def demonstrations(case: Case) -> "Mapping[str, Demo]":
     """Return a query's gold as a demonstration of the predictor that gives both fields."""
     if case.gold is None or case.gold[0] is None:
         raise JudgeError(f"case {case.id} has no gold constraints", hint="give labelled rows")

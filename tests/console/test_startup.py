@@ -16,7 +16,7 @@ METRICS = {"numpy", "jurist.evaluation.metrics", "jurist.evaluation.units"}
 """What holds values against gold, in arrays."""
 CARDS = {"jurist.keeping.card", "jurist.keeping.card_parts", "jurist.keeping.records"}
 """The types of a card, of which pydantic makes some fifty models."""
-OTHERS = {"jurist.signatures.cognibench", "jurist.signatures.faithqa", "jurist.programs.statements"}
+OTHERS = {"jurist.signatures.cognibench", "jurist.signatures.faithqa", "jurist.programs.faithqa.judges"}
 """Other judges than the one that is named."""
 KINDS = {
     "jurist.programs.definition",

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from jurist.papers.faithqa.retrieval import Corpus, index_corpus
-from jurist.programs.faithqa.judges import DRAWS, FACT_CHECK, CheckThenRetrieve
+from jurist.programs.faithqa.judges import DRAWS, FACT_CHECK
+from jurist.programs.faithqa.programs import CheckThenRetrieve
 
 from .test_judges import Scripted
 

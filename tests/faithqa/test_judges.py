@@ -13,19 +13,18 @@ from hypothesis import strategies as st
 from jurist.errors import GoldError
 from jurist.evaluation.votes import Sampling
 from jurist.gold.goldset import Gold
-from jurist.programs.faithqa.constraints import Item, MapBySteps, constraint_score, similarity
+from jurist.programs.faithqa.constraints import Item, constraint_score, similarity
 from jurist.programs.faithqa.judges import (
     CONSTRAINT_SCORE,
     CONSTRAINTS,
     INTENT_BASELINE,
     SATISFACTION,
-    AgreeingRating,
-    MapAndScore,
-    Satisfaction,
 )
+from jurist.programs.faithqa.programs import AgreeingRating, MapAndScore, MapBySteps, Satisfaction
 from jurist.programs.faithqa.scoring import PRIORITY, is_anchored, line_of, parse_lines
 from jurist.signatures import faithqa as signatures
-from jurist.signatures.faithqa import Category, Constraint
+from jurist.signatures.faithqa import Constraint
+from jurist.signatures.faithqa_labels import Category
 from jurist.text.ranking import letters
 
 QUERY = "Name three rivers in Peru in at most 12 words."

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from jurist.programs.faithqa.constraints import MARKS, WEIGHTS, constraint_score
 from jurist.programs.faithqa.scoring import band
-from jurist.signatures.faithqa import Category, Mark
+from jurist.signatures.faithqa_labels import Category, Mark
 
 
 # Section 4.2: W_t = w_m |C_m| + w_i |C_i| + w_o |C_o|, W_s the same over the satisfied ones, score = W_s / W_t x 10.

@@ -12,7 +12,8 @@ from jurist.engines.adapters import adapter
 from jurist.engines.models import Model, connect
 from jurist.gold.goldset import Gold
 from jurist.programs.catalogue import CATALOGUE, GENERATORS
-from jurist.programs.faithqa.judges import DRAWS, AgreeingRating, CheckThenRetrieve
+from jurist.programs.faithqa.judges import DRAWS
+from jurist.programs.faithqa.programs import AgreeingRating, CheckThenRetrieve
 from jurist.programs.judge import Judge
 
 ALL = (*CATALOGUE.values(), *GENERATORS.values())
