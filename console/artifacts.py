@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 from ..arguments.artifacts import (
@@ -14,10 +15,11 @@ from ..arguments.artifacts import (
     VerifyOptions,
 )
 from ..errors import GoldError, JuristError, UsageError, plural
+from ..exports.targets.markdown import Block, Heading, Paragraph, Piece
 from ..gold.files import read_utf8
 from ..gold.goldset import Gold
 from ..jobs.derived_versions import forget
-from ..jobs.exporting import export_text
+from ..jobs.exporting import describe, export_text
 from ..jobs.label_plan import find_proven
 from ..jobs.written_versions import add_version
 from ..keeping.artifact_card import Artifact
@@ -51,7 +53,7 @@ from ..report.views import cascade_parts
 from ..runs.outputs import lines_in
 from .inputs import gold_source, store_option
 from .listing import open_named_store
-from .printing import Part, Result, Verbatim, write_text
+from .printing import MarkdownText, Part, Result, Verbatim, write_text
 from .rows import check_apart, store_of
 
 
@@ -80,12 +82,37 @@ def show_artifact(options: ShowOptions) -> Result:
         moved = artifact.about.moved
         if moved is not None:
             body.append(f"moved from {moved.parent} with {moved.model}: {moved.words}; asked {moved.way}")
-        body.append(Verbatim(export_text(artifact, judge_of_artifact(artifact, store), "markdown")))
+        judge = judge_of_artifact(artifact, store)
+        if options.markdown:
+            body.append(MarkdownText(export_text(artifact, judge, "markdown")))
+        else:
+            body.extend(_page_parts(describe(artifact, judge)))
         for proof in artifact.label_proofs:
             body.extend(disagreement_words(proof))
         for record in artifact.robustness_records:
             body.append(robustness_table(record, f"attacks and biases: {robustness_about(record)}"))
     return Result(data=data, body=body)
+
+
+def _page_parts(pieces: Sequence[Piece]) -> list[Part]:
+    """Return a page as text: headings are underlined, prompts are indented."""
+    parts: list[Part] = []
+    for piece in pieces:
+        if isinstance(piece, Heading):
+            line = {1: "=", 2: "-"}.get(piece.level)
+            text = f"\n{piece.text}"
+            if line:
+                text += f"\n{line * len(piece.text)}"
+            parts.append(Verbatim(text.removeprefix("\n") if piece.level == 1 else text))
+        elif isinstance(piece, Block):
+            parts.append(Verbatim(indent(piece.text, "    ")))
+        elif isinstance(piece, Paragraph):
+            parts.append(piece.text)
+        else:
+            for name, text, remark in piece.values:
+                words = f"{name}: {text}" if name else text
+                parts.append(f"{words} ({remark})" if remark else words)
+    return parts
 
 
 def _history_entries(artifact: Artifact) -> list[dict[str, Any]]:

@@ -1,5 +1,6 @@
 """``jurist compile``, ``artifacts remember`` and ``prove``: what makes a version, and what shows that it is better."""
 
+import math
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -196,7 +197,8 @@ class _Compiling(Terminal):
                 # Below that nothing will be sent: the compilation says what the budget lacks.
                 if limit is None or limit >= estimate.needed - estimate.spare:
                     self.agreed(estimate, paid)
-                bar.begin(f"{name} on {gold.name}, {plan.optimizer}", None)
+                calls = estimate.calls.high
+                bar.begin_search("optimizing", None if calls == math.inf else round(calls))
 
             yield bar.event, replace(self.start, on_open=opened)
 

@@ -29,30 +29,26 @@ def open_named_store(options: StoreOptions) -> Store:
 
 
 def list_artifacts(options: ListOptions) -> Result:
-    """List the artifacts of a store, or of one judge: each with its parent, its optimizer and its score."""
+    """List the artifacts of a store, or of one judge, a line each; ``artifacts show`` has the rest."""
     if options.shipped:
         options = replace(options, store=SHIPPED)
     artifacts = open_named_store(options).list(options.judge)
     if options.judge is not None and not artifacts:
         hint = "jurist artifacts list has all; --store names another folder"
         raise ArtifactError(f"no artifact of {options.judge!r}", hint=hint)
-    columns = [
-        "artifact",
-        "names",
-        "from",
-        "optimizer",
-        "proven with",
-        "metric on test",
-        "tokens a row",
-        "decision",
-    ]
+    if not artifacts:
+        store = open_named_store(options).root
+        return Result(data={"artifacts": []}, body=[f"no version in {store} yet: jurist compile makes one"])
+    columns = ["artifact", "names", "decision", "score on its test", "model"]
     entries = []
     rows = []
     for artifact in artifacts:
         entries.append(artifact_entry(artifact))
         rows.append(_artifact_row(artifact))
     return Result(
-        data={"artifacts": entries}, body=[table("", columns, rows)], notes=_notes_on_ends(artifacts)
+        data={"artifacts": entries},
+        body=[table("", columns, rows, layout="lines")],
+        notes=_notes_on_ends(artifacts),
     )
 
 
@@ -112,29 +108,23 @@ def _model_cell(artifact: Artifact) -> str:
 def _artifact_row(artifact: Artifact) -> list[str]:
     """Return the cells of a version in the table, in the order of its columns."""
     card = artifact.about
-    parent = "basic"
-    if card.parent:
-        parent = f"{artifact.judge}@{card.parent}"
     metric = card.decision.metric or ""
     score = card.proven_scores.get("compiled", {}).get(metric)
     score_words = "-"
     if score:
         score_words = f"{metric} {metric_cell(score)}"
-    decision = card.decision.verdict or "not proven"
+    decision = card.decision.verdict or "-"
     if card.moved is not None:
         decision += f"; moved from {card.moved.parent}: {card.moved.verdict_words}"
     if card.refit is not None:
-        decision = f"fitted again on all {card.refit.rows} rows, not tested"
+        decision = f"refit on all {card.refit.rows} rows, not tested"
     label_decision = disagreement_cell(artifact.label_proofs)
     if label_decision:
         decision += f"; {label_decision}"
     return [
         artifact.ref,
         " ".join(artifact.names),
-        parent,
-        card.optimizer.name or "-",
-        _model_cell(artifact),
-        score_words,
-        card.tokens_words or "-",
         artifact.problem or decision,
+        score_words,
+        _model_cell(artifact),
     ]

@@ -24,9 +24,15 @@ class Verbatim(str):
     __slots__ = ()
 
 
-_PlainPart: TypeAlias = Table | Verbatim | str
+class MarkdownText(str):
+    """Text that is Markdown already, for ``--markdown``."""
+
+    __slots__ = ()
+
+
+_PlainPart: TypeAlias = Table | Verbatim | MarkdownText | str
 """A table, text as it is, or a paragraph whose lines may break at words."""
-Part: TypeAlias = Union[Table, Verbatim, "VerdictCard", str]
+Part: TypeAlias = Union[Table, Verbatim, MarkdownText, "VerdictCard", str]
 """A plain part, or a card, which has plain parts of its own."""
 _WIDEST = 110
 """Columns of a card at most."""
@@ -183,6 +189,8 @@ def _part_markdown(part: _PlainPart) -> str:
     """Return a part as Markdown; text that is printed as it is becomes a block of code."""
     if isinstance(part, Table):
         return render_markdown(part) + "\n"
+    if isinstance(part, MarkdownText):
+        return _ended_line(part)
     if isinstance(part, Verbatim):
         block = ""
         for line in part.split("\n"):

@@ -102,7 +102,7 @@ def agree(
     estimate: Estimate, paid: Mapping[str, int], *, yes: bool, spent: int = 0, notes: Sequence[str] = ()
 ) -> None:
     """Say what is about to be spent, and ask a person where that is much; nothing is sent before."""
-    forecast = f"before: {estimate.words}"
+    forecast = f"forecast: {estimate.words}"
     answers = sum(paid.values())
     if answers:
         forecast += f"; {answers} answers are paid already"

@@ -61,7 +61,7 @@ def run_command(options: RunOptions) -> Result:
             if total is not None:
                 total += len(plan.canary)
             bar.watch(plan.trouble)
-            bar.begin(f"judging with {loaded.name}", total)
+            bar.begin("judging", total, meter=plan.meter)
 
         def foresee_again(spend: Spend) -> None:
             if estimate is not None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..arguments.groups import Limits, NameOptions, Resume, RowOptions, StoreOptions
 from ..engines.ledger import Spend
+from ..engines.meter import Meter
 from ..errors import plural
 from ..gold.goldset import Gold
 from ..gold.mapping import RowMapping
@@ -76,6 +77,6 @@ class Terminal(Surface):
             )
         return labelled
 
-    def counted(self, title: str, rows: int) -> AbstractContextManager[Callable[[], None]]:
+    def counted(self, title: str, rows: int, meter: Meter) -> AbstractContextManager[Callable[[], None]]:
         """Show a bar."""
-        return progress(rows, title)
+        return progress(rows, title, meter)

@@ -141,9 +141,11 @@ class Experiment:
     @property
     def size(self) -> str:
         """The size of the experiment, in words."""
-        contenders = plural(len(self.contenders_to_ask), "contender")
-        cases = plural(len(self.cases), "case")
-        return f"{contenders} x {cases} x {plural(self.repeats, 'repeat')}"
+        judges = plural(len(self.contenders_to_ask), "judge")
+        words = f"{judges} on {plural(len(self.cases), 'case')}"
+        if self.repeats > 1:
+            words += f", {self.repeats} times"
+        return words
 
     def questions(self, contender: Contender) -> int:
         """Return how often the program of one contender is called: samples x cases x repeats."""

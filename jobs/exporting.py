@@ -16,6 +16,7 @@ from ..engines.models import is_decision_model
 from ..errors import UsageError, checked, plural
 from ..exports import Exporter, Subject, exporter
 from ..exports.portable_file import PortableFile
+from ..exports.targets.markdown import Piece, page_pieces
 from ..gold.goldset import Gold
 from ..gold.splits import Part, Shares
 from ..gold.writing import write_whole
@@ -83,6 +84,11 @@ def exported(
 def export_text(source: Artifact | PromptState, judge: Judge, target: str) -> str:
     """Return the text of the file that hands a judge to another system."""
     return exporter(target).render(subject_of(source, judge))
+
+
+def describe(source: Artifact, judge: Judge) -> list[Piece]:
+    """Return the page about a version in pieces, which the target ``markdown`` writes as Markdown."""
+    return page_pieces(subject_of(source, judge))
 
 
 def _check_holds(target: Exporter, subject: Subject) -> None:

@@ -45,10 +45,10 @@ class Opening:
         if not self.number:
             return ""
         sealed = f"{len(self.cases)} of these rows are of a sealed test"
-        level = f"level {self.level:.3g}"
+        tested = f"differences are tested at the level {self.level:.3g}"
         if self.counted:
-            return f"{sealed}: this is opening {self.number} of them ({level})"
-        return f"{sealed}: this opens none of them again, and tests at the {level} of opening {self.number}"
+            return f"{sealed}: this is opening {self.number} of them, so that {tested}"
+        return f"{sealed}, which this prompt has met before: no row is opened again, and {tested}"
 
     def limits(self, cases: Sequence[Case], judge: Judge, tests: int = 1) -> tuple[str, ...]:
         """Lines about what so few units and groups can show in a judge's metric, before anything is spent."""

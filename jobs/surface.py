@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeAlias, TypedDict
 import dspy
 
 from ..arguments.groups import Combining
-from ..engines.meter import Budget
+from ..engines.meter import Budget, Meter
 from ..engines.models import Model
 from ..errors import UsageError, printable
 from ..evaluation.votes import Rule
@@ -143,7 +143,7 @@ class Surface:
     def asking(self, work: Asked, title: str) -> Iterator[tuple[PaidJob, Callable[[], None]]]:
         """Open work that asks models: yield it, and what is called after each row."""
         start = replace(self.start, on_open=lambda paid: self.opened(work, paid))
-        with paying(work, start) as job, self.counted(title, work.rows) as step:
+        with paying(work, start) as job, self.counted(title, work.rows, job.meter) as step:
             yield job, step
 
     def opened(self, work: Asked, paid: Mapping[str, int]) -> None:
@@ -158,8 +158,8 @@ class Surface:
             self.keep(job, work, result, answers)
         return result
 
-    def counted(self, title: str, rows: int) -> AbstractContextManager[Callable[[], None]]:
-        """Show how many rows have been asked about: yield what is called after each."""
+    def counted(self, title: str, rows: int, meter: Meter) -> AbstractContextManager[Callable[[], None]]:
+        """Show how many rows have been asked about, and what the meter counts: yield what is called after each."""
         return count_rows(title, rows)
 
     def keep(self, job: PaidJob, work: Experiment, result: Any, answers: Sequence[Answers]) -> None:

@@ -155,7 +155,8 @@ class Staged(Raced):
         track.board.score(track.board.basic, cases)
         add_fitted(job, track.board, [track.board.basic])
         best = track.leader
-        job.note(f"basic prompt scored on train and dev; best {track.board.name(best)}", kind="step")
+        words = f"basic prompt scored on train and dev; best {track.board.name(best)}"
+        job.note(words, track.board.value(best, cases), kind="step")
 
     def _complete_best(self, track: Track) -> None:
         """Score the prompt of the best candidate on all cases, so that its threshold or rule is fitted to all."""

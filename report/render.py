@@ -31,6 +31,10 @@ def render_text(table: Table, width: int | None = None) -> str:
         for line in fold_text(table.title, width):
             if line:
                 lines.append(line)
+    if table.layout == "lines":
+        for line in _table_lines(table, _full_widths(table)):
+            lines.append(_cut(line, width))
+        return "\n".join(lines) + "\n"
     widths = None
     if table.layout != "records":
         widths = _column_widths(table, width)
@@ -101,6 +105,23 @@ def fold_text(text: str, width: int | None, indent: str = "") -> list[str]:
             line = longer_line
     lines.append(line)
     return lines
+
+
+def _full_widths(table: Table) -> list[int]:
+    """Return the width of each column without folding."""
+    return [max(map(cell_len, table.column(position))) for position in range(len(table.columns))]
+
+
+def _cut(line: str, width: int | None) -> str:
+    """Return a line of at most ``width`` columns, whose end is ``…`` where it was cut."""
+    if width is None or cell_len(line) <= width:
+        return line
+    kept = ""
+    for mark in line:
+        if cell_len(kept + mark) > width - 1:
+            break
+        kept += mark
+    return kept.rstrip() + "…"
 
 
 def _column_widths(table: Table, width: int | None) -> list[int] | None:

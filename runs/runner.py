@@ -15,7 +15,7 @@ from dspy import LMError
 
 from ..cases import Case
 from ..engines.ledger import Spend
-from ..engines.meter import Amount, Budget
+from ..engines.meter import Amount, Budget, Meter
 from ..errors import AnswerPending, BudgetExhausted, CheckpointError, GoldError, ModelError, StopRequested
 from ..gold.new_rows import Source
 from ..gold.rejects import Rejects
@@ -77,6 +77,7 @@ class RunPlan:
     shown: Sequence[Case]  # a few cases, by which a prompt can be measured
     spent: Amount  # what earlier starts have spent
     canary: Sequence[Case] = ()  # cases that are asked before; none if no row is left to be asked
+    meter: Meter | None = None  # counts what is spent; ``None`` where workers count it
     # returns a line about a present wait or failure; empty while all goes well
     trouble: Callable[[], str] = str
 
@@ -242,6 +243,7 @@ class _Run:
             canary=canary_cases,
             shown=survey.shown,
             spent=job.meter.outstanding,
+            meter=job.meter,
             trouble=lambda: job.contexts["judge"].trouble,
         )
         if not self.source.can_be_read_again:

@@ -8,13 +8,49 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
 from ...text.quoting import in_markdown
 from ..target import Subject, takes_text
 
 if TYPE_CHECKING:
     import dspy
+
+
+@dataclass(frozen=True, kw_only=True)
+class Heading:
+    """A heading of a page."""
+
+    text: str
+    level: int = 2  # from 1, that of the page
+
+
+@dataclass(frozen=True, kw_only=True)
+class Items:
+    """Values, a line each."""
+
+    values: tuple[tuple[str, str, str], ...]  # name, may be empty; text; remark, may be empty
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """A text whose lines stay as they are."""
+
+    text: str
+    language: str = "text"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paragraph:
+    """A paragraph."""
+
+    text: str
+    is_quoted: bool = False  # whether the text comes from elsewhere, so that its markup means nothing
+
+
+Piece: TypeAlias = Heading | Paragraph | Items | Block
+"""A part of a page."""
 
 
 class MarkdownExporter:
@@ -26,33 +62,59 @@ class MarkdownExporter:
 
     def render(self, subject: Subject) -> str:
         """Return the page. Text that comes from data is quoted, or stands in fences or code spans."""
-        judge = subject.judge
-        description = f"The judge {judge.name}."
-        if judge.description:
-            description = in_markdown(judge.description)
-        parts = [f"# {subject.ref}", description]
-        parts += _decision_parts(subject)
-        answers = []
-        for option, remark in judge.answer.scale.listing():
-            answer = _bullet(option)
-            if remark:
-                answer += f" ({remark})"
-            answers.append(answer)
-        inputs = map(_bullet, judge.input_fields)
-        parts += ["## Answers", "\n".join(answers), "## Inputs", "\n".join(inputs)]
-        for name, predictor in subject.program.named_predictors():  # in the order in which they are asked
-            step = ""
-            if len(subject.state.predictors) > 1:
-                step = f" of {_code_span(name)}"
-            instructions = subject.state.predictors[name].instructions
-            parts += [f"## Instruction{step}", _fenced_block(instructions)]
-            parts.append(f"## Prompt{step}, as it is sent")
-            parts += _prompt_parts(subject, predictor, name)
-        parts += ["## Identity", _list_items({**subject.stamp, "proof": subject.proof})]
+        parts = []
+        for piece in page_pieces(subject):
+            parts.append(_piece_markdown(piece))
         return "\n\n".join(parts) + "\n"
 
 
-def _decision_parts(subject: Subject) -> list[str]:
+def page_pieces(subject: Subject) -> list[Piece]:
+    """Return the page about a judge in pieces, in the order in which it is read."""
+    judge = subject.judge
+    pieces: list[Piece] = [
+        Heading(text=subject.ref, level=1),
+        Paragraph(text=judge.description or f"The judge {judge.name}.", is_quoted=bool(judge.description)),
+        *_decision_pieces(subject),
+    ]
+    answers = []
+    for option, remark in judge.answer.scale.listing():
+        answers.append(("", option, remark))
+    inputs = [("", name, "") for name in judge.input_fields]
+    pieces += [Heading(text="Answers"), Items(values=tuple(answers))]
+    pieces += [Heading(text="Inputs"), Items(values=tuple(inputs))]
+    for name, predictor in subject.program.named_predictors():  # in the order in which they are asked
+        step = ""
+        if len(subject.state.predictors) > 1:
+            step = f" of {_code_span(name)}"
+        instructions = subject.state.predictors[name].instructions
+        pieces += [Heading(text=f"Instruction{step}"), Block(text=instructions)]
+        pieces.append(Heading(text=f"Prompt{step}, as it is sent"))
+        pieces += _prompt_pieces(subject, predictor, name)
+    pieces += [Heading(text="Identity"), _named_items({**subject.stamp, "proof": subject.proof})]
+    return pieces
+
+
+def _piece_markdown(piece: Piece) -> str:
+    """Return a piece as Markdown."""
+    if isinstance(piece, Heading):
+        return f"{'#' * piece.level} {piece.text}"
+    if isinstance(piece, Block):
+        return _fenced_block(piece.text, piece.language)
+    if isinstance(piece, Paragraph):
+        return in_markdown(piece.text) if piece.is_quoted else piece.text
+    lines = []
+    for name, text, remark in piece.values:
+        line = "- "
+        if name:
+            line += f"{name}: "
+        line += _code_span(text)
+        if remark:
+            line += f" ({remark})"
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def _decision_pieces(subject: Subject) -> list[Piece]:
     """Return the decision with its warnings, and what a row takes; nothing where the card tells of neither."""
     if subject.card is None:
         return []
@@ -63,30 +125,31 @@ def _decision_parts(subject: Subject) -> list[str]:
     if decision.model_fields_set:
         lines.append(f"{decision.verdict or ''}: {decision.words}")
     lines += subject.card.all_warnings
-    parts = []
+    pieces: list[Piece] = []
     if lines:
-        parts += ["## Decision", "\n".join(map(_bullet, lines))]
+        pieces += [Heading(text="Decision"), Items(values=tuple(("", line, "") for line in lines))]
     price = subject.card.price_words
     if price:
-        parts.append(price[0].upper() + price[1:])
-    return parts
+        pieces.append(Paragraph(text=price[0].upper() + price[1:]))
+    return pieces
 
 
-def _prompt_parts(subject: Subject, predictor: dspy.Predict, name: str) -> list[str]:
+def _prompt_pieces(subject: Subject, predictor: dspy.Predict, name: str) -> list[Piece]:
     """Return the messages, an input as ``{{name}}``; of inputs that are no text, the demonstrations alone."""
     if not takes_text(predictor):
-        blocks = []
+        blocks: list[Piece] = []
         for demonstration in predictor.demos:
             text = json.dumps(dict(demonstration), ensure_ascii=False)
-            blocks.append(_fenced_block(text, "json"))
+            blocks.append(Block(text=text, language="json"))
         return blocks
     marks = {field: f"{{{{{field}}}}}" for field in predictor.signature.input_fields}
     adapter = subject.judge.adapter(subject.form)
     messages = adapter.format(predictor.signature, predictor.demos, marks)
-    words, blocks = 0, []
+    words = 0
+    pieces: list[Piece] = []
     for message in messages:
         words += len(message["content"].split())
-        blocks.append(f"### {message['role']}\n\n{_fenced_block(message['content'])}")
+        pieces += [Heading(text=message["role"], level=3), Block(text=message["content"])]
     shown_rows, remembered = "", subject.state.predictors[name].remembered
     if remembered:
         shown_rows = remembered.words
@@ -97,21 +160,16 @@ def _prompt_parts(subject: Subject, predictor: dspy.Predict, name: str) -> list[
         "words": words,
         "samples": subject.samples,
     }
-    return [_list_items(facts)] + blocks
+    return [_named_items(facts)] + pieces
 
 
-def _list_items(values: Mapping[str, object]) -> str:
-    """Return the values that there are as lines of a list."""
-    lines = []
+def _named_items(values: Mapping[str, object]) -> Items:
+    """Return the values that there are, with their names."""
+    items = []
     for name, value in values.items():
         if value not in (None, ""):
-            lines.append(f"- {name}: {_code_span(str(value))}")
-    return "\n".join(lines)
-
-
-def _bullet(text: str) -> str:
-    """Return a text as a line of a list."""
-    return f"- {_code_span(text)}"
+            items.append((name, str(value), ""))
+    return Items(values=tuple(items))
 
 
 def _code_span(text: str) -> str:

@@ -2,10 +2,15 @@
 
 import os
 import pty
+import re
 import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
+
+from jurist.keeping.artifacts import Store
+from jurist.programs.fect import FECT
+from jurist.programs.state import PromptState
 
 TIMEOUT = 120
 WAITS = """#!/bin/sh
@@ -51,3 +56,40 @@ def test_the_decision_and_the_next_step_end_what_evaluate_shows_in_colour(tmp_pa
     assert "\x1b[3" in end
     assert "next: jurist compile fect" in end
     assert "engine: offline" in end
+
+
+def test_the_list_of_versions_has_one_line_for_each_and_says_where_there_is_none(tmp_path: Path) -> None:
+    (tmp_path / "compiled").mkdir()
+    code, shown = shown_at_80x24(tmp_path, "artifacts", "list")
+    assert code == 0
+    assert "no version in compiled yet: jurist compile makes one" in shown
+    store = Store(tmp_path / "compiled")
+    scores = {"value": 0.874, "low": 0.809, "high": 0.919}
+    card = {
+        "model": {"name": "openai/a-model-with-a-name-that-is-longer-than-the-terminal"},
+        "scores": {"compiled": {"f1": scores}, "basic": {"f1": scores}},
+        "decision": {"metric": "f1", "verdict": "better"},
+    }
+    for _ in range(3):
+        store.save(FECT, PromptState.of(FECT.basic()), card, [], make_latest=True)
+    code, shown = shown_at_80x24(tmp_path, "artifacts", "list")
+    assert code == 0
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)
+    lines = [line for line in re.split(r"[\r\n]+", text) if line.startswith("fect@")]
+    assert [line.split()[0] for line in lines] == ["fect@1", "fect@2", "fect@3"]
+    assert max(map(len, lines)) <= 80
+    assert "better" in lines[0]
+    assert "f1 0.874 [0.809, 0.919]" in lines[2]
+
+
+def test_a_version_is_shown_as_text_on_a_terminal_and_as_markdown_where_that_is_asked_for(
+    tmp_path: Path,
+) -> None:
+    Store(tmp_path / "compiled").save(FECT, PromptState.of(FECT.basic()), {}, [], make_latest=True)
+    _, shown = shown_at_80x24(tmp_path, "artifacts", "show", "fect@1")
+    lines = shown.replace("\r", "").splitlines()
+    assert "Answers" in lines
+    assert lines[lines.index("Answers") + 1] == "-------"
+    assert not [line for line in lines if line.startswith(("#", "```", "- `"))]
+    _, shown = shown_at_80x24(tmp_path, "artifacts", "show", "fect@1", "--markdown")
+    assert "## Answers" in shown.replace("\r", "").splitlines()

@@ -107,7 +107,7 @@ def test_looking_at_what_was_proven_opens_nothing(serve: Callable[..., Any]) -> 
     ):
         done = cli(*looking, *asked, "--json")
         assert done.code == 0, done.err
-        assert "this opens none of them again" in done.err
+        assert "no row is opened again" in done.err
     assert (done.json["opening"], ledger.read_bytes()) == (1, known)
     # a prompt that was never tried there
     compared = cli("compare", "fect", "fect-reasoning:basic", *asked, "--json")

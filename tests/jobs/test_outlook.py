@@ -51,7 +51,7 @@ def test_what_is_spent_lies_within_the_estimate(more: tuple[str, ...]) -> None:
         assert least <= spend[name] <= most, name
     assert seen["cost"] == [0.0, 0.0]
     assert seen["calls"][0] <= seen["needed"] <= seen["calls"][1]
-    assert f"before: {seen['what']}: " in done.err
+    assert f"forecast: {seen['what']}: " in done.err
     assert f"set --max-calls to at least {seen['needed']})" in done.err
 
 

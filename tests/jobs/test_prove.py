@@ -62,7 +62,7 @@ def draw(*more: object) -> Any:
 def test_from_rows_without_labels_to_a_decision_on_the_card(rows: list[dict[str, Any]]) -> None:
     card = (STORE / "may-send" / "1" / "card.json").read_bytes()
     told = draw()
-    assert "before: 2 contenders x 120 cases" in told.err
+    assert "forecast: 2 judges on 120 cases" in told.err
     assert "of 120 units" in told.out
     assert "will mostly confirm a win on" in told.out
     ok("prove", VERSION, "--sheet", "sheet.csv", "--trust")

@@ -48,13 +48,13 @@ def version() -> str:
 
 def test_replies_that_both_get_are_asked_for_once(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
     told = ok("prove", version, "--rows", "new.jsonl")
-    assert "before: 1 contender x" in told.err
+    assert "forecast: 1 judge on" in told.err
     plan = jurist.prove(version)
     assert plan.units
     shutil.rmtree(Path("compiled") / ".checkpoints")
     monkeypatch.setattr(Unlabelled, "replies_are_shared", False)
     both = ok("prove", version, "--rows", "new.jsonl", "--json")
-    assert "before: 2 contenders x" in both.err
+    assert "forecast: 2 judges on" in both.err
     assert both.json["surveyed"] == plan.surveyed
     assert jurist.prove(version).units == plan.units
 

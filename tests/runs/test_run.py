@@ -121,7 +121,7 @@ def test_standard_input_to_standard_output(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_equal_rows_each_have_their_line_and_resume_counts_them(monkeypatch: pytest.MonkeyPatch) -> None:
     bars, rows = list[int](), new_rows(3)  # rows of each, less those that were counted
-    monkeypatch.setattr(Bar, "begin", lambda bar, text, total: bars.append(total))
+    monkeypatch.setattr(Bar, "begin", lambda bar, text, total, meter=None: bars.append(total))
     monkeypatch.setattr(Bar, "step", lambda bar: bars.append(bars.pop() - 1))
     write_jsonl(Path("twice.jsonl"), [rows[0], rows[1], rows[0], rows[0], rows[2]])
     argv = ("run", "fect:basic", "--input", "twice.jsonl", "--output", "o.jsonl")

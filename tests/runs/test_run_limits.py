@@ -41,14 +41,14 @@ def test_a_limit_ends_it_and_resume_pays_nothing_twice(concurrency: int, serve: 
 def test_the_estimate_says_what_a_limit_will_end(serve: Callable[..., Any]) -> None:
     server = serve()
     done = run(server, "--max-calls", 7, "--samples", 5)
-    before = next(line for line in done.lines if line.startswith("before: "))
+    before = next(line for line in done.lines if line.startswith("forecast: "))
     assert f"{ROWS} rows: {3 * ROWS} to {5 * ROWS} calls" in before
     assert "--max-calls 7 will stop it before the end" in done.err
     assert "may stop" in run(server, "--resume", "--max-calls", 4 * ROWS, "--samples", 5).err
     # The rows that are left are estimated, and rows that were judged are not.
     left = ROWS - len(read_jsonl(Path("o.jsonl")))
     again = run(server, "--resume", "--samples", 5)
-    assert (f"before: {left} rows" in again.err) == (left > 0)
+    assert (f"forecast: {left} rows" in again.err) == (left > 0)
 
 
 def test_a_row_that_is_not_paid_for_is_left_whole(serve: Callable[..., Any]) -> None:
