@@ -18,7 +18,7 @@ from ..errors import GoldError, UsageError, plural
 from ..evaluation.agreement import human_ceiling, rater_agreement
 from ..evaluation.votes import Rule
 from ..gold.goldset import Gold, describe, import_gold, write_split
-from ..gold.raters import Strata, rating_columns, rules_of, strata
+from ..gold.raters import Strata, name_raters, rating_columns, rules_of, strata
 from ..gold.rejects import Rejects
 from ..gold.rows import row_keys
 from ..gold.splits import PARTS
@@ -270,7 +270,7 @@ def measure_agreement(options: AgreementOptions) -> Result:
             hint="agreement is of two raters or more: columns rater:NAME, or 'ratings' in each row",
         )
     measured = rater_agreement(ratings, judge.comparison, groups=groups)
-    ceiling = human_ceiling(ratings, judge.metric, judge.comparison, groups=groups)
+    ceiling = name_raters(human_ceiling(ratings, judge.metric, judge.comparison, groups=groups), gold)
     strata_by_rule: dict[Rule, Strata] = {}
     rules: dict[str, object] = {}
     for rule in rules_of(judge.answer.scale):

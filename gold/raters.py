@@ -326,7 +326,11 @@ def ceiling_of(gold: GoldData, *, only: Collection[str] | None = None) -> Ceilin
     from ..evaluation.agreement import human_ceiling  # numpy is not loaded to read gold
 
     judge = gold.judge
-    ceiling = human_ceiling(columns, judge.metric, judge.comparison, groups=groups)
+    return name_raters(human_ceiling(columns, judge.metric, judge.comparison, groups=groups), gold)
+
+
+def name_raters(ceiling: Ceiling, gold: GoldData) -> Ceiling:
+    """Return a ceiling that says who the raters are: people, or a model by the card of the gold."""
     if gold.labelled_by_model:
         return replace(ceiling, who=MODEL_RATERS)
     return ceiling

@@ -91,9 +91,21 @@ def scores_table(title: str, scores_by_name: Mapping[str, Scores], metric: str) 
     for name in first_scores:
         row = [_marked_metric(name, metric)]
         for scores in scores_by_name.values():
-            row.append(metric_cell(scores.get(name)))
+            row.append(_cell_of_metric(name, scores.get(name)))
         rows.append(row)
     return table(title, ["metric [95 % interval]", *scores_by_name], rows)
+
+
+def _cell_of_metric(name: str, score: ScoreCard | None) -> str:
+    """Return the cell of a metric; ``-`` for a precision where the judge never gave the positive class."""
+    # That precision is 0 by convention, and its interval is all that is possible.
+    if (
+        score is not None
+        and name.endswith("precision")
+        and (score.value, score.low, score.high) == (0.0, 0.0, 1.0)
+    ):
+        return "-"
+    return metric_cell(score)
 
 
 def _marked_metric(name: str, metric: str) -> str:

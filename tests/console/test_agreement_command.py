@@ -84,3 +84,9 @@ import dspy, jurist
 
 judge = jurist.Judge(name="polite", signature=dspy.Signature("question, answer -> polite: bool"), positive="false")
 """
+
+
+def test_raters_of_gold_that_a_model_labelled_are_no_human_ceiling() -> None:
+    done = ok("gold", "agreement", "fect", "fect-mini")
+    assert "Second labelling (by a model): each rater against the others" in done.out
+    assert "uman ceiling" not in done.out

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from small import claims, cli, ok, write_jsonl
 
 import jurist
 from jurist.arguments.groups import Form
+from jurist.cli import build_parser
 from jurist.console.printing import Result, result_text
 from jurist.report.table import table
 from jurist.report.verdict import VerdictCard
@@ -84,3 +86,34 @@ def test_a_card_is_framed_on_a_terminal_and_plain_elsewhere(monkeypatch: pytest.
     assert (lines[0][0], lines[-1][0]) == ("╭", "╰")
     assert {len(line) for line in lines} == {60}
     assert " ".join(plain.split()) == " ".join(" ".join(line[1:-1] for line in lines[1:-1]).split())
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "evaluate fect:basic --gold gold.jsonl",
+        "gate fect:basic --gold gold.jsonl --min f1=0.999",
+        "gold check fect gold.jsonl",
+        "compile fect --gold gold.jsonl --optimizer threshold --anyway",
+    ],
+)
+def test_every_command_that_is_to_be_pasted_names_the_store_that_was_named(line: str) -> None:
+    write_jsonl(Path("gold.jsonl"), claims(groups=14))
+    done = cli(*shlex.split(line), "--store", "my store")
+    assert done.code in (0, 3), done.err
+    steps = [words for words in done.results if words.startswith(("next: ", "or: "))]
+    assert steps
+    for step in steps:
+        command = step.partition(": ")[2].partition(" (")[0]
+        assert "--store 'my store'" in command, step
+        build_parser().parse_args(shlex.split(command.replace("=LIMIT", "=0.5"))[1:])
+
+
+def test_the_precision_of_a_class_that_was_never_given_is_a_dash() -> None:
+    rows = claims(groups=14)
+    write_jsonl(Path("gold.jsonl"), rows)
+    write_jsonl(Path("log.jsonl"), [{**row, "factual": True} for row in rows])
+    done = cli("evaluate", "recorded:log.jsonl", "--gold", "gold.jsonl")
+    cells = {line.split()[0]: line.split()[1] for line in done.results if line[:1].isalpha() and " " in line}
+    assert cells["precision"] == "-"
+    assert cells["recall"] == "0.000"

@@ -8,6 +8,8 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+from small import claims, write_jsonl
+
 from jurist.keeping.artifacts import Store
 from jurist.programs.fect import FECT
 from jurist.programs.state import PromptState
@@ -19,7 +21,7 @@ sleep 600
 """
 
 
-def shown_at_80x24(folder: Path, *arguments: str) -> tuple[int, str]:
+def shown_at_80x24(folder: Path, *arguments: str, **settings: str) -> tuple[int, str]:
     """Run the command in a pseudo-terminal of 80 x 24 with nobody there; return its exit code and what it shows."""
     pager = folder / "pager"
     pager.write_text(WAITS)
@@ -28,6 +30,7 @@ def shown_at_80x24(folder: Path, *arguments: str) -> tuple[int, str]:
     env = {**os.environ, "PAGER": str(pager), "TERM": "xterm", "LINES": "24", "COLUMNS": "80"}
     for name in ("CI", "NO_COLOR"):
         env.pop(name, None)
+    env.update(settings)
     command = [sys.executable, "-c", "from jurist.cli import program; program()", *arguments]
     shown = b""
     with subprocess.Popen(command, stdin=inside, stdout=inside, stderr=inside, env=env, cwd=folder) as child:
@@ -93,3 +96,13 @@ def test_a_version_is_shown_as_text_on_a_terminal_and_as_markdown_where_that_is_
     assert not [line for line in lines if line.startswith(("#", "```", "- `"))]
     _, shown = shown_at_80x24(tmp_path, "artifacts", "show", "fect@1", "--markdown")
     assert "## Answers" in shown.replace("\r", "").splitlines()
+
+
+def test_no_color_leaves_the_card_framed_and_without_colours(tmp_path: Path) -> None:
+    gold = write_jsonl(tmp_path / "gold.jsonl", claims(8))
+    words = ("gate", "fect:basic", "--gold", str(gold), "--min", "f1=0.1")
+    _, coloured = shown_at_80x24(tmp_path, *words)
+    _, plain = shown_at_80x24(tmp_path, *words, NO_COLOR="1")
+    assert re.search(r"\x1b\[[0-9;]*3[0-9]m╭", coloured)
+    assert not re.search(r"\x1b\[[0-9;]*(3[0-9]|9[0-7])m", plain[plain.index("╭") :])
+    assert ", passes" in plain
