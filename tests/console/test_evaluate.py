@@ -92,7 +92,7 @@ def test_a_card_is_framed_on_a_terminal_and_plain_elsewhere(monkeypatch: pytest.
     "line",
     [
         "evaluate fect:basic --gold gold.jsonl",
-        "gate fect:basic --gold gold.jsonl --min f1=0.999",
+        "gate fect:basic --gold gold.jsonl --max f1=0.001",
         "gold check fect gold.jsonl",
         "compile fect --gold gold.jsonl --optimizer threshold --anyway",
     ],
@@ -112,7 +112,7 @@ def test_every_command_that_is_to_be_pasted_names_the_store_that_was_named(line:
 def test_the_precision_of_a_class_that_was_never_given_is_a_dash() -> None:
     rows = claims(groups=14)
     write_jsonl(Path("gold.jsonl"), rows)
-    write_jsonl(Path("log.jsonl"), [{**row, "factual": True} for row in rows])
+    write_jsonl(Path("log.jsonl"), [{**row, "factual": False} for row in rows])
     done = cli("evaluate", "recorded:log.jsonl", "--gold", "gold.jsonl")
     cells = {line.split()[0]: line.split()[1] for line in done.results if line[:1].isalpha() and " " in line}
     assert cells["precision"] == "-"
