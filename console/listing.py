@@ -113,7 +113,7 @@ def _artifact_row(artifact: Artifact) -> list[str]:
     score_words = "-"
     if score:
         score_words = f"{metric} {metric_cell(score)}"
-    decision = card.decision.verdict or "-"
+    decision = card.decision.verdict or "not proven"
     if card.moved is not None:
         decision += f"; moved from {card.moved.parent}: {card.moved.verdict_words}"
     if card.refit is not None:
