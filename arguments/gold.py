@@ -11,6 +11,7 @@ from .groups import (
     nonempty_name,
     port,
     positive_integer,
+    share_or_percent,
 )
 from .options import choice, flag, option, positional
 
@@ -117,7 +118,7 @@ class ReviewOptions(
       jurist review fect claims.jsonl -o labels.jsonl --rater ann          # a page, from the keyboard
       jurist review fect claims.jsonl -o ann.csv --rater ann               # a sheet for a spreadsheet
       jurist review fect claims.jsonl --verdicts verdicts.jsonl -o labels.jsonl
-      jurist review fect claims.jsonl -o labels.jsonl --rater ann,bob --host 0.0.0.0    # a link for each of them
+      jurist review fect claims.jsonl -o labels.jsonl --rater ann,bob --overlap 20%     # a link and a share for each
       jurist review label-check bench/verified.jsonl -o ann.csv --rater ann --sample 300
       jurist gold import fect claims.jsonl labels.jsonl --merge reviewed --output gold2.jsonl
 
@@ -134,7 +135,15 @@ class ReviewOptions(
         "F.jsonl", "what jurist run wrote of these rows: what the judge wavers on comes first"
     )
     rater: str = option(
-        "NAME[,NAME...]", "who labels: a name on the page or in a sheet, or links for several", ""
+        "NAME[,NAME...]",
+        "who labels: a name on the page or in a sheet, or links for several",
+        "",
+    )
+    overlap: float | None = option(
+        "SHARE",
+        "the share of the rows that all of --rater a,b label, such as 20%%; the others are dealt out among them "
+        "(default: all label everything)",
+        type=share_or_percent,
     )
     guideline: str | None = option("F.md", "how to label (default: the bundled set's, else the basic prompt)")
     every: bool = flag("also units that have a gold label on which nobody and nothing differs", flags="--all")

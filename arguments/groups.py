@@ -34,6 +34,16 @@ def _within(read: Callable[[str], float], low: float, high: float, problem: str)
 
 positive_integer = _within(int, 1, math.inf, "is not possible: give a whole number, 1 or more")
 nonnegative_integer = _within(int, 0, math.inf, "is not possible: give a whole number, 0 or more")
+
+
+def _of_percent(text: str) -> float:
+    """Return a share that is written as ``0.2`` or as ``20%``."""
+    if text.endswith("%"):
+        return float(text[:-1]) / 100
+    return float(text)
+
+
+share_or_percent = _within(_of_percent, 0, 1, "is no share: give 0 to 1, or 0% to 100%")
 share = _within(float, 0, 1, "is no share: give 0 to 1")
 _price = _within(float, 0, 1e6, "is no price: give US dollars per million tokens")
 port = _within(int, 1, 65535, "is no port: give a number from 1 to 65535")

@@ -125,6 +125,11 @@ def _serve_review_page(lines: Sequence[SheetLine], gold: Gold, options: ReviewOp
         if not is_resolved:
             unresolved += 1
     body: list[Part] = [f"{len(labels)} labels of {len(raters)} raters in {path}"]
+    agreement = review.agreement()
+    if agreement:
+        body.append(
+            f"on {agreement['units']} units of two raters or more, {agreement['raw']:.1%} of the pairs agree"
+        )
     if differing:
         body.append(
             f"raters differ on {len(differing)} units, of which {unresolved} are not resolved (at /resolve)"
@@ -155,6 +160,8 @@ def _serve_until_stopped(
     # One rater on this machine needs no link. Otherwise each rater gets a link with a secret token, which goes to a
     # file that only the owner can read, and never to the terminal.
     has_links = len(raters) > 1 or host not in ("127.0.0.1", "localhost")
+    if options.overlap is not None and len(raters) < 2:
+        raise UsageError("--overlap deals rows out among several raters", hint="add --rater ann,bob")
     if has_links and not raters:
         raise UsageError(f"who labels at {host}?", hint=_LINK_HINT)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -169,6 +176,8 @@ def _serve_until_stopped(
             destination += f", links of raters in {links_path}"
         else:
             review = replace(review, rater=options.rater.strip())
+        if options.overlap is not None:
+            review = replace(review, raters=raters, overlap=options.overlap)
         listen(
             review_application(review),
             host,

@@ -1,21 +1,26 @@
 """The review page: units that people label in a browser, blind to each other, and a page that settles differences.
 
-A rater is sent the units, the guideline and the rater's own labels: nothing of gold, of a judge or of other raters. The
+A rater is sent the question, the units, the guideline and the rater's own labels: nothing of gold, of a judge or of
+other raters but how far all agree, once they share enough units. The
 application is a Starlette one; uvicorn runs it.
 """
 
 from __future__ import annotations
 
+import math
 import secrets
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import orjson
 
 from ..cases import Value, text_hash
 from ..errors import GoldError, UsageError, importing_extra
+from ..evaluation.agreement import rater_agreement
 from ..gold.goldset import Gold
 from ..gold.label_journal import Label, LabelJournal
 from ..gold.rows import CATEGORIES, RESOLVED
@@ -29,6 +34,8 @@ if TYPE_CHECKING:
 
 JsonObject: TypeAlias = dict[str, object]
 """An object of JSON that is sent to a page."""
+_ENOUGH_SHARED = 10
+"""Units that two raters labelled from which the page says how far raters agree."""
 _MOST_BYTES = 1 << 20  # of a request, which sends one label
 
 
@@ -41,6 +48,8 @@ class Review:
     journal: LabelJournal  # where labels are kept
     guideline: str  # how to label, as Markdown
     rater: str = ""  # the name that the page proposes
+    overlap: float = 1.0  # the share of the cases that every rater labels, 0 to 1; the others are dealt out
+    raters: Sequence[str] = ()  # those among whom cases are dealt out; empty: everybody labels all
     # rater -> the secret token of a link for this rater; without tokens anyone who reaches the page types a name
     tokens: Mapping[str, str] = field(default_factory=dict, repr=False)
 
@@ -53,6 +62,38 @@ class Review:
         units = {}
         for line in lines:
             units[f"{line.case.id}:{line.unit + 1}"] = line
+        return units
+
+    @cached_property
+    def _assigned(self) -> dict[str, str]:
+        """Case -> the one rater who labels it; cases that every rater labels are left out.
+
+        The cases are put in the order of a hash of their ids, which no rater and no order of the file decides. The
+        first of them are everybody's, and the raters take turns at the others.
+        """
+        if not self.raters:
+            return {}
+        cases = sorted(
+            {line.case.id for line in self.lines}, key=lambda case: text_hash(f"dealt out: {case}")
+        )
+        common = math.ceil(self.overlap * len(cases) - 1e-9)
+        assigned = {}
+        for place, case in enumerate(cases[common:]):
+            assigned[case] = self.raters[place % len(self.raters)]
+        return assigned
+
+    def is_for(self, rater: str, case: str) -> bool:
+        """Return whether a rater labels a case; who settles differences may label all."""
+        return rater == RESOLVED or self._assigned.get(case, rater) == rater
+
+    def _units_of(self, rater: str) -> dict[str, SheetLine]:
+        """Return the units that the page of a rater shows; for the resolver those on which raters differ."""
+        units = {}
+        differing = self.differing() if rater == RESOLVED else {}
+        for name, line in self._units.items():
+            is_shown = name in differing if rater == RESOLVED else self.is_for(rater, line.case.id)
+            if is_shown:
+                units[name] = line
         return units
 
     def _by_row(self) -> list[SheetLine]:
@@ -104,12 +145,70 @@ class Review:
             "expects": answer.scale.expects,
             "noun": answer.scale.noun,
             "reasons": self.gold.judge.ambiguities,
+            "question": self._descriptions.get(answer.field, ""),
+            "fields": self._descriptions,
         }
-        guideline = MarkdownIt("commonmark", {"html": False}).enable("table").render(self.guideline)
+        markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
+        guideline = markdown.render(_keep_breaks(self.guideline))
         units = []
-        for name, line in self._units.items():
+        for name, line in self._units_of(rater).items():
             units.append(self._page_unit(name, line, rater))
         return {"about": about, "guideline": guideline, "units": pack_values({"units": units}).data}
+
+    @cached_property
+    def _descriptions(self) -> dict[str, str]:
+        """Field -> its description in the judge's signature, for those that have one."""
+        descriptions = {}
+        for name, field_info in self.gold.judge.signature.fields.items():
+            description = str((field_info.json_schema_extra or {}).get("desc") or "")
+            if description and description != f"${{{name}}}":  # DSPy's own, where nobody wrote one
+                descriptions[name] = description
+        return descriptions
+
+    def markdown_of(self, unit: str) -> dict[str, str]:
+        """Return a unit as Markdown shows it: name of an input -> HTML, and ``""`` -> HTML of the text that is judged.
+
+        Judged text may hold anything: no HTML in it stays HTML, and nothing in it is a link or an image.
+        """
+        from markdown_it import MarkdownIt
+
+        line = self._units.get(unit)
+        if line is None:
+            raise GoldError("there is no such unit")
+        markdown = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(
+            ["table", "strikethrough"]
+        )
+        markdown.disable(["link", "image", "autolink", "reference", "html_inline", "html_block"])
+        shown = {}
+        if not self._pair:
+            shown[""] = markdown.render(self.gold.judge.answer.units(line.case.inputs)[line.unit])
+        for name, value in line.case.inputs.items():
+            if isinstance(value, str):
+                shown[name] = markdown.render(value)
+        return shown
+
+    def agreement(self) -> JsonObject:
+        """Return how far raters agree on the units that two or more labelled; empty below :data:`_ENOUGH_SHARED`.
+
+        With fewer of them a rater could tell the others' labels from it.
+        """
+        raters = sorted({label.rater for label in self.journal.labels()} - {RESOLVED})
+        columns: dict[str, list[str | None]] = {rater: [None] * len(self._units) for rater in raters}
+        places = {name: place for place, name in enumerate(self._units)}
+        raters_of_unit: Counter[str] = Counter()
+        for label in self.journal.labels():
+            if label.rater in columns and label.label and label.unit_name in places:
+                columns[label.rater][places[label.unit_name]] = str(self._value(label.label, label.unit - 1))
+                raters_of_unit[label.unit_name] += 1
+        shared = [unit for unit, count in raters_of_unit.items() if count > 1]
+        if len(shared) < _ENOUGH_SHARED:
+            return {}
+        found = rater_agreement(columns)
+        return {
+            "units": found.units,
+            "raw": round(found.raw.value, 3),
+            "alpha": None if found.alpha is None else round(found.alpha.value, 3),
+        }
 
     def _page_unit(self, name: str, line: SheetLine, rater: str) -> JsonObject:
         """Return a unit as JSON values for the page."""
@@ -120,7 +219,7 @@ class Review:
         other_inputs = []
         for field_name, value in inputs.items():
             if field_name not in pair:
-                other_inputs.append(readable_input(field_name, value))
+                other_inputs.append(_shown_input(field_name, value))
         unit: JsonObject = {
             "unit": name,
             "text": "" if pair else texts[line.unit],
@@ -135,9 +234,11 @@ class Review:
             ]
         if answer.criteria:
             scale = answer.scale_of(line.unit)
+            criterion = list(answer.criteria)[line.unit]
             unit |= {
                 "text": readable_text(inputs[answer.unit]),
-                "criterion": list(answer.criteria)[line.unit],
+                "criterion": criterion,
+                "question": self._descriptions.get(criterion, ""),
                 "row": line.case.id,
                 "choices": list(scale.choices),
                 "expects": scale.expects,
@@ -154,7 +255,7 @@ class Review:
         if rater == RESOLVED:
             for unit, labels in self.differing().items():
                 differing[unit] = self._page_difference(unit, labels)
-        return {"history": history, "differing": differing}
+        return {"history": history, "differing": differing, "agreement": self.agreement()}
 
     def _page_label(self, label: Label, reader: str) -> JsonObject:
         """Return a label as JSON values for the page of ``reader``."""
@@ -225,6 +326,8 @@ class Review:
         line = self._units.get(str(fields.get("unit")))
         if line is None:
             raise GoldError("there is no such unit")
+        if not self.is_for(rater, line.case.id):
+            raise GoldError("this unit is another rater's")
         label = self._sent_label(fields, line, rater, request_id)
         self.journal.add(label, sheet_row(self.gold, line.case), line.case.group)
 
@@ -254,6 +357,36 @@ class Review:
         if not isinstance(label, str) or (label and self._value(label, line.unit) is None):
             raise GoldError(f"it is not {self.gold.judge.answer.scale_of(line.unit).expects}")
         return label
+
+
+def _keep_breaks(text: str) -> str:
+    """Return Markdown in which line breaks that were meant stay breaks; those of a text that is wrapped do not.
+
+    A break was meant where the first word of the next line would have fitted into the widest line.
+    """
+    lines = text.splitlines()
+    width = max(map(len, lines), default=0)
+    kept = []
+    for line, following in zip_longest(lines, lines[1:], fillvalue=""):
+        words = following.split()
+        if line.strip() and words and len(line) + 1 + len(words[0]) <= width:
+            line = f"{line.rstrip()}  "
+        kept.append(line)
+    return "\n".join(kept)
+
+
+def _shown_input(name: str, value: object) -> list[object]:
+    """Return an input for the page; of a list its name, a text for each part, and the word ``parts``."""
+    if not isinstance(value, list | tuple):
+        return list(readable_input(name, value))
+    texts = []
+    for part in value:
+        if isinstance(part, Mapping):
+            lines = [f"{key}: {readable_text(entry, None)}" for key, entry in part.items()]
+            texts.append("\n".join(lines))
+        else:
+            texts.append(readable_text(part, None))
+    return [name, texts, "parts"]
 
 
 def review_application(review: Review) -> Starlette:
@@ -291,6 +424,13 @@ def review_application(review: Review) -> Starlette:
         rater = speaker_of(request) or request.query_params.get("rater", "")
         return JSONResponse(review.labels_for(rater), headers=no_store)
 
+    def send_markdown(request: Request) -> Response:
+        speaker_of(request)
+        try:
+            return JSONResponse(review.markdown_of(request.query_params.get("unit", "")), headers=no_store)
+        except GoldError as error:
+            return JSONResponse({"error": str(error)}, status_code=404)
+
     async def save_label(request: Request) -> Response:
         speaker = speaker_of(request)
         # A page of another site can send a form here, but not this header: browsers ask this server first.
@@ -311,6 +451,7 @@ def review_application(review: Review) -> Starlette:
         Route("/", send_page),
         Route("/resolve", send_page),
         Route("/work", send_units),
+        Route("/markdown", send_markdown),
         Route("/labels", send_labels),
         Route("/labels", save_label, methods=["POST"]),
     ]

@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pydantic
@@ -97,7 +98,7 @@ def application(serving: Serving) -> FastAPI:
     with importing_extra("serve"):
         from fastapi import Body, FastAPI, Request, Response
         from fastapi.exceptions import RequestValidationError
-        from fastapi.responses import JSONResponse
+        from fastapi.responses import HTMLResponse, JSONResponse
         from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
         from starlette.middleware.trustedhost import TrustedHostMiddleware
     case_type = Annotated[Case, _Row(serving)]
@@ -134,15 +135,21 @@ def application(serving: Serving) -> FastAPI:
     def metrics() -> Any:
         return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
+    def docs() -> Any:
+        return HTMLResponse(described_paths(app.openapi()))
+
     # The types of a body are those of this judge: they are known here, and not where the functions are written.
     judge.__annotations__.update(asked=Annotated[case_type, Body()], request=Request)
     batch.__annotations__.update(asked=Annotated[cases, Body()], request=Request)
     guarded = _guarded(serving.token)
-    app = FastAPI(title=f"jurist: {serving.loaded.name}", redoc_url=None, max_body_size=serving.largest)
+    # FastAPI's own page of /docs needs scripts from the network.
+    title = f"jurist: {serving.loaded.name}"
+    app = FastAPI(title=title, docs_url=None, redoc_url=None, max_body_size=serving.largest)
     app.router.route_class = _route_of_exact_json()
     app.add_api_route(_JUDGE, judge, methods=["POST"], response_model=Judged, **guarded)
     app.add_api_route(_BATCH, batch, methods=["POST"], response_model=list[Judged], **guarded)
     app.add_api_route("/", lambda: home, methods=["GET"], include_in_schema=False)
+    app.add_api_route("/docs", docs, methods=["GET"], include_in_schema=False)
     app.add_api_route("/health", health, methods=["GET"])
     app.add_api_route("/ready", ready, methods=["GET"], responses={503: {"description": "not now, and why"}})
     app.add_api_route(_METRICS, metrics, methods=["GET"], include_in_schema=False)
@@ -153,6 +160,37 @@ def application(serving: Serving) -> FastAPI:
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(_LOCAL))
     app.add_middleware(_Front, serving=serving, registry=registry)
     return app
+
+
+def described_paths(schema: Mapping[str, Any]) -> str:
+    """Return the page of ``/docs``: each path of an OpenAPI description with its fields; it needs no other file."""
+    parts = [f"<h1>{escape(schema['info']['title'])}</h1>"]
+    for path, methods in schema["paths"].items():
+        for method, described in methods.items():
+            parts.append(f"<h2><code>{escape(method.upper())} {escape(path)}</code></h2>")
+            shown: dict[str, Any] = {}
+            if "requestBody" in described:
+                shown["is sent"] = described["requestBody"]["content"]
+            for status, response in described["responses"].items():
+                shown[f"comes back with {status}"] = response.get("content") or response["description"]
+            for name, value in shown.items():
+                text = json.dumps(value, ensure_ascii=False, indent=2)
+                parts.append(f"<h3>What {escape(name)}</h3><pre>{escape(text)}</pre>")
+    schemas = schema.get("components", {}).get("schemas", {})
+    for name, value in schemas.items():
+        text = json.dumps(value, ensure_ascii=False, indent=2)
+        parts.append(f'<h2 id="{escape(name)}">{escape(name)}</h2><pre>{escape(text)}</pre>')
+    style = (
+        "body{font:1rem/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}pre{overflow:auto;"
+        "border:1px solid #8888;border-radius:.4rem;padding:.6rem}h3{font-size:1rem}"
+    )
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1"><meta http-equiv='
+        "\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        f"<title>{escape(schema['info']['title'])}</title><style>{style}</style></head><body><main>"
+        f'{"".join(parts)}<p>The same as JSON: <a href="openapi.json">openapi.json</a></p></main></body></html>'
+    )
 
 
 async def _unless_left(request: Request, work: Awaitable[Any]) -> Any:

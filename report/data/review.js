@@ -1,7 +1,7 @@
 "use strict";
 // The review page: a label is kept in this browser until the server has it on the disk. Texts are text nodes only.
 (async () => {
-  const SPOKEN = 300, LONG = 20000, AGAIN = 2000, LOOK = 350, LISTED = 300;
+  const SPOKEN = 300, LONG = 20000, AGAIN = 2000, LOOK = 350, LISTED = 300, RECENT = 20, PAUSE = 300000;
   const find = (selector) => document.querySelector(selector);
   const make = (tag, attributes = {}, ...children) => {
     const node = document.createElement(tag);
@@ -21,6 +21,8 @@
     headers: { "content-type": "application/json", "x-jurist": "review", ...(token ? { authorization: `Bearer ${token}` } : {}) } });
 
   let about, data, places, server = [], own = {}, past = [], told = {}, at = 0, filter = "all", shown = LISTED;
+  let pace = [], last = 0, styled = false;
+  const rendered = new Map();
   let queue = [], sending = false, busy = false, refused = false, changes = 0, explaining = false;
   const key = (name) => `jurist review ${about.judge} ${about.file} ${resolving ? "resolve" : about.fixed ? about.rater : ""} ${name}`;
   const read = (name, otherwise) => JSON.parse(localStorage.getItem(key(name)) ?? "null") ?? otherwise;
@@ -75,16 +77,37 @@
     if (!answer.ok) throw new Error(String(answer.status));
     const found = await answer.json();
     if (changes !== before) return;
+    let fresh = false;
+    if (resolving && Object.keys(found.differing).some((one) => !places.has(one))) {  // raters differ on more units now
+      const now = data.units[at]?.unit;
+      await enter();
+      at = places.get(now) ?? 0;
+      fresh = true;
+    }
     server = found.history;
+    const { units, raw, alpha } = found.agreement;
+    find("#agree").textContent = units ? `raters agree on ${Math.round(100 * raw)} % (${units} units of two or more${alpha === null ? "" : `, alpha ${alpha.toFixed(2)}`})` : "";
     told = Object.fromEntries(Object.entries(found.differing).map(([one, said]) => [places.get(one), said]));
     rebuild();
+    if (fresh) show(at);
+  };
+
+  // The time between labels of this visit, and what is left at that pace; pauses do not count.
+  const paced = () => {
+    const now = Date.now();
+    if (last && now - last < PAUSE) pace = [...pace, now - last].slice(-RECENT);
+    last = now;
+    if (pace.length < 3) return;
+    const usual = [...pace].sort((a, b) => a - b)[Math.floor(pace.length / 2)];
+    const left = data.units.filter((_, place) => filters[resolving ? "disagreeing" : "unlabelled"](place)).length;
+    find("#pace").textContent = `${Math.max(1, Math.round(usual / 1000))} s a unit, about ${Math.max(1, Math.round(left * usual / 60000))} min left`;
   };
 
   // Until a step is saved (or kept here) and what follows has been in sight for a moment, no key is taken.
-  const hurried = () => { if (busy && !saved.classList.contains("not")) say("too fast: this key was not taken"); return busy; };
+  const hurried = () => { if (busy && !saved.classList.contains("not")) say("too fast: this key was not taken", true); return busy; };
   const wait = (on) => { busy = on; unit.setAttribute("aria-busy", String(on)); };
   const step = async (change, after = () => {}) => {
-    if (hurried()) return;
+    if (hurried() || !data.units.length) return;
     if (!rater.value.trim()) { say("who are you? write your name above", true); rater.focus(); return; }
     wait(true);
     refused = false;
@@ -106,6 +129,7 @@
   };
 
   const choose = (said, { explain = false } = {}) => {
+    if (said && !has(at)) paced();
     const old = label(at), stale = Boolean(old.reason && old.label && old.label !== said);
     step({ label: said, category: "", skipped: false }, () => {
       explaining = explain;
@@ -145,6 +169,7 @@
   };
 
   const pressed = () => {
+    if (!data.units.length) return;
     const { label: said, category, reason: why, skipped } = label(at);
     for (const button of document.querySelectorAll(".choices button")) button.setAttribute("aria-pressed", String(button.value === said));
     for (const button of document.querySelectorAll(".reasons button")) button.setAttribute("aria-pressed", String(button.value === category));
@@ -164,6 +189,7 @@
     listed();
   };
 
+  const haystack = (one) => [one.text, ...(one.pair ?? []), ...one.inputs.filter((input) => input[2] !== "image").flatMap((input) => input[1])].join("\n").toLowerCase();
   const listed = () => {
     if (find("#list").hidden) return;
     const places = data.units.map((_, place) => place);
@@ -171,7 +197,9 @@
       button.setAttribute("aria-pressed", String(button.value === filter));
       button.textContent = `${button.value} ${places.filter(filters[button.value]).length}`;
     }
-    const some = places.filter(filters[filter]);
+    const wanted = find("#search").value.toLowerCase().trim();
+    const some = places.filter(filters[filter]).filter((place) => !wanted || haystack(data.units[place]).includes(wanted));
+    find("#found").textContent = wanted ? `${some.length} found` : "";
     find("#longer").hidden = some.length <= shown;
     find("#list ol").replaceChildren(...some.slice(0, shown).map((place) => {
       const { label: said, category, skipped } = label(place), one = data.units[place];
@@ -198,19 +226,53 @@
     return [part, more];
   };
 
+  // A list is shown as its parts, with the one that is judged marked; Markdown comes from the server without HTML of the text.
+  const input = (one, [name, value, kind], html) => {
+    const head = make("h2", {}, name, ...(about.fields[name] ? [make("small", {}, ` ${about.fields[name]}`)] : []));
+    if (kind === "image") return [head, make("img", { src: value, alt: name })];
+    if (kind === "parts") return [head, make("ol", { class: "units" }, ...value.map((part, place) =>
+      make("li", { dir: "auto", ...(place === one.of[0] - 1 && part === one.text ? { "aria-current": "true" } : {}) }, part)))];
+    return [head, ...(html?.[name] === undefined ? long(value, { class: "text" }) : [styledText(html[name], "text")])];
+  };
+  const styledText = (html, kind) => {
+    const part = make("div", { class: `${kind} markdown`, dir: "auto" });
+    part.innerHTML = html;  // of Markdown without HTML, links and images; the page's policy lets no script in
+    return part;
+  };
+  const restyle = async (one) => {
+    const answer = await ask(`/markdown?unit=${encodeURIComponent(one.unit)}`).catch(() => null);
+    if (!answer?.ok) { say("the server does not answer", true); return; }
+    rendered.set(one.unit, await answer.json());
+    if (data.units[at] === one) show(at);
+  };
+  const style = () => {
+    styled = !styled;
+    write("markdown", styled);
+    find("#markdown").setAttribute("aria-pressed", String(styled));
+    if (data.units.length) show(at);
+  };
+
   const show = (place) => {
+    find(".answer").inert = !data.units.length;
+    if (!data.units.length) {
+      unit.replaceChildren(make("p", { class: "judged" }, resolving ? "Raters differ on no unit. This page shows a unit as soon as they do." : "No unit is assigned to you."));
+      return;
+    }
     at = Math.max(0, Math.min(data.units.length - 1, place));
-    const one = data.units[at], [number, all] = one.of, said = told[at];
+    const one = data.units[at], [number, all] = one.of, said = told[at], question = one.question ?? about.question;
+    const html = styled ? rendered.get(one.unit) : undefined;
+    if (styled && !html) restyle(one);
     const judged = one.pair
       ? [make("div", { class: "pair" }, ...one.pair.map((side, which) => make("section", { "aria-label": "AB"[which] }, make("h2", {}, "AB"[which]), ...long(side, { class: "judged" }))))]
-      : long(one.text, { class: "judged" });
+      : html?.[""] === undefined ? long(one.text, { class: "judged" }) : [styledText(html[""], "judged")];
     unit.replaceChildren(
       make("p", { class: "where" }, [`${at + 1} of ${data.units.length}`, all > 1 ? `unit ${number} of ${all}` : "", filter === "all" ? "" : filter].filter(Boolean).join(" · ")),
+      ...(question ? [make("p", { class: "question", dir: "auto" }, question)] : []),
       ...criteria(one),
       ...judged,
       ...(said ? [make("h2", {}, "What raters said"), make("ul", { class: "said" }, ...said.labels.map(({ rater: who, label: what, reason: why }) =>
         make("li", { dir: "auto" }, make("b", {}, `${who}: ${what}`), why ? ` – ${why}` : "")), ...(said.gold ? [make("li", {}, `gold before: ${said.gold}`)] : []))] : []),
-      ...one.inputs.filter(([, value]) => value !== one.text).flatMap(([name, value, kind]) => [make("h2", {}, name), ...(kind ? [make("img", { src: value, alt: name })] : long(value, { class: "text" }))]));
+      ...one.inputs.filter(([, value]) => value !== one.text).flatMap((each) => input(one, each, html)));
     unit.scrollTop = 0;
     offer(one);
     find("#now").textContent = `${at + 1} of ${data.units.length}: ${one.criterion ? `${one.criterion}: ` : ""}${(one.text || one.pair[0]).slice(0, SPOKEN)}`;
@@ -282,18 +344,22 @@
   about.reasons.forEach((why) => button(".reasons", why, why[0], () => step({ category: label(at).category === why ? "" : why, skipped: false }), alone ? "ambiguous" : why));
   Object.keys(filters).forEach((name) => button(".filters", name, "", () => { filter = name; shown = LISTED; listed(); }));
   const skip = () => step({ label: "", category: "", skipped: !label(at).skipped }, () => { if (label(at).skipped) open(); });
-  const acts = { "#undo": undo, "#clear": () => choose(""), "#skip": skip, "#back": () => move(-1), "#next": () => move(1), "#open": open, "#all": () => list(),
+  const acts = { "#undo": undo, "#clear": () => choose(""), "#skip": skip, "#back": () => move(-1), "#next": () => move(1), "#open": open, "#all": () => list(), "#markdown": style, "#keys": () => find("#help").showModal(),
     "#longer": () => { shown += LISTED; listed(); } };
   for (const [selector, act] of Object.entries(acts)) find(selector).addEventListener("click", () => { if (!hurried()) act(); });
+  find("#search").addEventListener("input", () => { shown = LISTED; listed(); });
+  styled = read("markdown", false);
+  find("#markdown").setAttribute("aria-pressed", String(styled));
   reason.addEventListener("input", () => write("draft", { unit: data.units[at].unit, text: reason.value }));
   reason.addEventListener("change", explain);
   rater.addEventListener("change", async () => { write("rater", rater.value); wait(true); if (await enter()) await visit(); });
 
-  const keys = { j: () => move(1), ArrowRight: () => move(1), k: () => move(-1), ArrowLeft: () => move(-1), n: open, u: undo, x: skip, w: () => reason.focus(),
+  const keys = { j: () => move(1), ArrowRight: () => move(1), k: () => move(-1), ArrowLeft: () => move(-1), n: open, u: undo, x: skip, w: () => reason.focus(), m: style, "?": () => find("#help").showModal(),
     0: () => choose(""), PageDown: () => unit.scrollBy(0, unit.clientHeight * .8), PageUp: () => unit.scrollBy(0, -unit.clientHeight * .8) };
   about.reasons.forEach((why) => { keys[why[0]] ??= () => find(`.reasons button[value="${why}"]`).click(); });
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    if (find("#help").open) return;  // Escape closes it
     const { target } = event, digit = /^(?:Digit|Numpad)([1-9])$/.exec(event.code);
     if (target.tagName === "INPUT" || target === reason) {
       if (event.key === "Escape" && target === reason) { localStorage.removeItem(key("draft")); explaining = false; reason.value = label(at).reason; }
@@ -301,11 +367,16 @@
       event.preventDefault();
       target.blur();
       if (event.key === "Enter" && target === reason && explaining) explain();
+    } else if (event.key === "/") {
+      list(true);
+      find("#search").focus();
+      event.preventDefault();
     } else if (event.key === "l" || (event.key === "Escape" && !find("#list").hidden)) {
       list();
       event.preventDefault();
     } else if (find("#list").hidden && !event.repeat) {
-      const choice = /^[1-9]$/.test(event.key) ? choicesOf(data.units[at])[Number(event.key) - 1] : event.shiftKey && digit ? choicesOf(data.units[at])[Number(digit[1]) - 1] : undefined;
+      if (!data.units.length && event.key !== "?") return;
+      const choice = !data.units.length ? undefined : /^[1-9]$/.test(event.key) ? choicesOf(data.units[at])[Number(event.key) - 1] : event.shiftKey && digit ? choicesOf(data.units[at])[Number(digit[1]) - 1] : undefined;
       if (choice === undefined && !keys[event.key]) return;
       event.preventDefault();
       if (hurried()) return;

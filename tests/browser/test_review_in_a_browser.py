@@ -20,7 +20,8 @@ VIEWS = [(width, scheme) for width in (1280, 390) for scheme in ("light", "dark"
 class Server:
     """``jurist review`` in a process of its own."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, judge: str = "fect") -> None:
+        self.judge = judge
         self.folder, self.labels = folder, folder / "labels.jsonl"
         self.links = folder / "labels.links"
         with socket.create_server(("127.0.0.1", 0)) as free:
@@ -31,7 +32,7 @@ class Server:
     def start(self, *more: str) -> None:
         """Start it, and wait until it answers."""
         gold = self.folder / "gold.jsonl"
-        argv = ("review", "fect", gold, "--all", "-o", self.labels, "--port", self.port, *more)
+        argv = ("review", self.judge, gold, "--all", "-o", self.labels, "--port", self.port, *more)
         self.process = subprocess.Popen(
             [sys.executable, "-m", "jurist", *map(str, argv)], cwd=self.folder, stderr=subprocess.PIPE
         )
@@ -183,3 +184,54 @@ def test_labels_survive_a_kill_and_a_reload(server: Server, browser: Any) -> Non
     other = named(browser.new_context().new_page(), server.url, "bob")
     for context in (again.context, other.context):
         context.close()
+
+
+def test_help_search_and_markdown_work_from_the_keyboard(
+    server: Server, opened: Callable[..., Any], accessible: Callable[[Any], None]
+) -> None:
+    page = opened(server.url)
+    page.wait_for_selector(".judged")
+    page.keyboard.press("?")
+    assert page.get_by_role("dialog", name="Keys").is_visible()
+    accessible(page)
+    page.keyboard.press("1")  # labels nothing while the keys are shown
+    page.keyboard.press("Escape")
+    assert not page.locator("#help").is_visible()
+    assert not server.labels.exists() or not read_jsonl(server.labels)
+    page.keyboard.press("m")
+    page.wait_for_selector(".markdown")
+    assert page.locator(".unit script, .unit img, .unit a").count() == 0
+    page.keyboard.press("m")
+    assert page.locator(".markdown").count() == 0
+    every = page.locator("#progress").get_attribute("max")
+    page.keyboard.press("/")
+    page.keyboard.type("no such words anywhere")
+    assert page.locator("#found").inner_text() == "0 found"
+    page.locator("#search").fill("")
+    assert page.locator("#list ol li").count() == int(every or 0)
+    accessible(page)
+
+
+def test_nothing_is_shown_to_resolve_until_raters_differ(
+    server: Server, opened: Callable[..., Any], accessible: Callable[[Any], None]
+) -> None:
+    page = opened(f"{server.url}resolve")
+    page.wait_for_selector(".judged")
+    assert page.locator(".judged").inner_text().startswith("Raters differ on no unit")
+    page.keyboard.press("1")
+    page.keyboard.press("j")
+    accessible(page)
+
+
+def test_the_sentence_that_is_judged_is_marked_among_all(tmp_path: Path, opened: Callable[..., Any]) -> None:
+    row = {"reference": "A mill.", "dialogue": "user: and?", "sentences": ["One.", "<b>Two</b>.", "Three."]}
+    write_jsonl(tmp_path / "gold.jsonl", [row])
+    running = Server(tmp_path, "cognibench")
+    page = opened(running.url)
+    page.wait_for_selector(".units")
+    for text in row["sentences"]:
+        assert page.locator(".units [aria-current=true]").inner_text() == text
+        assert page.locator(".judged").inner_text() == text
+        page.keyboard.press("j")
+    assert page.locator(".units li").count() == 3
+    running.kill()

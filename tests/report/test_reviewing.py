@@ -107,7 +107,7 @@ def test_raters_see_their_own_labels_only(opened: Callable[..., Client]) -> None
     client = opened()
     for place in range(4):
         assert client.post(label(place, "ann")).json() == {"saved": True}
-    assert client.state("bob") == {"history": [], "differing": {}}
+    assert client.state("bob") == {"history": [], "differing": {}, "agreement": {}}
     for place in range(3):
         client.post(label(place, "bob", "factual" if place else "non_factual"))
     seen = client.state("bob")

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import html
 import json
 import re
 import signal
@@ -193,7 +194,11 @@ def test_ids_metrics_and_readiness() -> None:
         "jurist_unpriced_calls_total 0.0",
     ):
         assert line in lines
-    assert "swagger" in ask(app, "/docs").text
+    described = ask(app, "/docs").text
+    assert not re.search(r"<(script|link|img)|https?://", described)  # it needs nothing from elsewhere
+    for path in ("/judge", "/judge/batch", "/health"):
+        assert path in described
+    assert "conversation" in html.unescape(described)
 
 
 def test_it_is_not_ready_while_the_model_fails(serve: Callable[..., Any]) -> None:
