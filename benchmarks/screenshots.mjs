@@ -1,6 +1,6 @@
-// Pictures of a page in Chromium at the widths of a desk and of a telephone, and what goes wrong while it is shown.
+// Pictures of a page in Chromium at the widths of two desks and of a telephone, and what goes wrong while it is shown.
 //
-//     node benchmarks/screenshots.mjs report.html docs/images/report              # report-1280.png and report-390.png
+//     node benchmarks/screenshots.mjs report.html docs/images/report              # report-1920.png, report-1280.png and report-390.png
 //     node benchmarks/screenshots.mjs report.html case '#kind=broken' whole  # at an address in it, of all its height
 //     node benchmarks/screenshots.mjs http://127.0.0.1:8000/ docs/images/review   # of jurist review
 //
@@ -37,7 +37,7 @@ const call = (method, params = {}, sessionId = undefined) => new Promise((done, 
   commands.write(`${JSON.stringify({ id: number, method, params, sessionId })}\0`);
 });
 
-for (const width of [1280, 390]) {
+for (const width of [1920, 1280, 390]) {
   const { targetId } = await call("Target.createTarget", { url: "about:blank" });
   const { sessionId } = await call("Target.attachToTarget", { targetId, flatten: true });
   const tell = (method, params) => call(method, params, sessionId);

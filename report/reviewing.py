@@ -36,6 +36,7 @@ JsonObject: TypeAlias = dict[str, object]
 """An object of JSON that is sent to a page."""
 _ENOUGH_SHARED = 10
 """Units that two raters labelled from which the page says how far raters agree."""
+_SHORT_LINE = 0.75  # of the widest line of a guideline
 _MOST_BYTES = 1 << 20  # of a request, which sends one label
 
 
@@ -362,14 +363,15 @@ class Review:
 def _keep_breaks(text: str) -> str:
     """Return Markdown in which line breaks that were meant stay breaks; those of a text that is wrapped do not.
 
-    A break was meant where the first word of the next line would have fitted into the widest line.
+    A break was meant where the line is much shorter than the widest one, so that more words would have fitted.
     """
     lines = text.splitlines()
     width = max(map(len, lines), default=0)
     kept = []
     for line, following in zip_longest(lines, lines[1:], fillvalue=""):
         words = following.split()
-        if line.strip() and words and len(line) + 1 + len(words[0]) <= width:
+        is_short = len(line) < _SHORT_LINE * width
+        if is_short and line.strip() and words and len(line) + 1 + len(words[0]) <= width:
             line = f"{line.rstrip()}  "
         kept.append(line)
     return "\n".join(kept)
