@@ -16,6 +16,7 @@ from ..gold.goldset import Gold
 from ..keeping.loading import LoadedJudge
 from ..programs.asking import Asker
 from ..programs.judge import Judge
+from ..programs.languages import texts_of
 from ..programs.settings import AskSettings
 from ..programs.state import PromptState
 from ..programs.verdicts import Verdict
@@ -69,6 +70,11 @@ class Assessment(ABC):
     concurrency: int = 8  # replies in flight at once
     budget: Budget = field(default_factory=Budget)  # hard limits over all models
     seed: int = 0  # of draws
+
+    @property
+    def answerer(self) -> Judge:
+        """:attr:`answering`, with its prompt in the language of the questions where it was written in it."""
+        return self.answering.for_texts(texts_of(self.asked))
 
     def __post_init__(self) -> None:
         """Refuse no models, and a model that is named twice."""
@@ -154,7 +160,7 @@ class Assessment(ABC):
             "job": "assess",
             "asked": job_id({"asked": questions}),
             "targets": targets,
-            "prompt": PromptState.of(self.answering.basic()).id,
+            "prompt": PromptState.of(self.answerer.basic()).id,
             "judge": self.judge.fingerprint(),
             **self.settings,
         }
@@ -203,9 +209,10 @@ def _ask_model(
 ) -> list[tuple[str, bool]]:
     """Return the replies of a model to some questions, and whether the machinery failed."""
     lm = connect(model, context, "generator")
-    program = work.answering.basic()
+    answerer = work.answerer
+    program = answerer.basic()
     settings = AskSettings(concurrency=work.concurrency)
-    asker = Asker(judge=work.answering, program=program, lm=lm, settings=settings)
+    asker = Asker(judge=answerer, program=program, lm=lm, settings=settings)
     replies = []
     for verdict in asker.ask_all(cases, lambda index, verdict: on_step()):
         text = "".join(str(item.data) for item in items_of(verdict.value))

@@ -19,11 +19,13 @@ from ..engines.ledger import Purpose
 from ..errors import JudgeError, UsageError
 from ..evaluation.checked_items import Check, CheckedItem
 from ..text.escaping import well_formed
+from ..text.wording import LANGUAGES, Language
 from .answers.base import Answer
 from .answers.labels import Positive
 from .answers.whole import Checked
 from .frozen import frozen_predictors
 from .judge import Judge
+from .languages import in_language
 from .stepwise import Making, Steps, Stepwise
 from .verifiers import CompiledVerifier
 
@@ -195,10 +197,16 @@ class _Answering(Stepwise):
 
 def make_answerer(name: str, signature: type[dspy.Signature]) -> Generator:
     """Return a generator of answers, zero-shot, for a model that is assessed; others judge what they are worth."""
+    programs: dict[Language, Making] = {}
+    for language in LANGUAGES:
+        programs[language] = Making(_Answering, (in_language(signature, language),))
+    is_written = programs["zh"] != programs["en"]
     return Generator(
         name=name,
         signature=signature,
-        program=Making(_Answering, (signature,)),
+        program=programs["en"],
+        programs=programs,
+        languages=LANGUAGES if is_written else (),
         checks=("answered",),
         description="a reply, as a model that is assessed gives it",
     )

@@ -8,12 +8,13 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 
 from .ranking import CJK
 
 Language: TypeAlias = Literal["en", "zh"]
 """A language in which prompts are written; every text that is not Chinese counts as English."""
+LANGUAGES: Final[tuple[Language, ...]] = get_args(Language)
 
 _REPEATED = 256
 """Texts whose normal form is remembered: rows repeat the text of their source, mostly one after the other."""

@@ -62,6 +62,8 @@ def test_the_language_is_that_of_most_rows_unless_it_is_named(name):
 def answer(messages):
     """Say in Chinese that a reply conflicts, and write an instruction in Chinese."""
     if "`instruction`" in str(messages[0]["content"]):
+        is_judge_asked_in_chinese = "判断错误的例子" in str(messages[0]["content"])
+        assert is_judge_asked_in_chinese == ("古琴" in str(messages[-1]["content"]))
         return reply("chat", instruction="判断回复与正确答案是否矛盾，先看数字。")
     return reply("chat", conflict="True")
 
@@ -111,6 +113,20 @@ def test_the_judge_of_replies_is_asked_in_the_language_of_the_rows(serve, fake_k
         "run", "qa-conflict@1", "--input", "rows.jsonl", "--output", "p.jsonl", "--language", other, *ends
     )
     assert f"was compiled with its prompt in the language {language}" in done.err
+
+
+@pytest.mark.parametrize("language", ["zh", "en"])
+def test_models_are_assessed_in_the_language_of_the_benchmark(serve, fake_key, language):
+    row = {"id": "q1", "format": "generative", "type": "attribute", **ROWS[language], "group": "d"}
+    Path("bench.jsonl").write_text(
+        json.dumps({**row, "passage": "-", "hallucinated_answer": row["response"]})
+    )
+    server = serve(lambda messages: reply("chat", response="-"))
+    asked = ("--benchmark", "bench.jsonl", "--api-base", server.url, "--max-unusable", "1", "--yes")
+    cli("assess", "openai/x", *asked)
+    prompts = {str(hit.body["messages"][0]["content"]) for hit in server.hits}
+    assert prompts
+    assert all(("回答提示中的问题" in prompt) == (language == "zh") for prompt in prompts)
 
 
 @pytest.mark.parametrize(
