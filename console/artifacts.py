@@ -146,11 +146,14 @@ def add_written(options: AddOptions) -> Result:
     store = store_of(options)
     artifact = add_version(options.judge, instructions, store, note=options.note)
     store_words = store_option(options)
+    rows = "labels.csv"
+    if judge_of_artifact(artifact, store).document:
+        rows = "documents.jsonl"
     return Result(
         data={"artifact": artifact.ref, "path": str(artifact.path), "sha256": artifact.sha256},
         body=[
             f"artifact: {artifact.path} (not the latest: nothing is proven of it)",
-            f"next: jurist compare {artifact.ref} {artifact.judge}:basic --gold labels.csv{store_words}",
+            f"next: jurist compare {artifact.ref} {artifact.judge}:basic --gold {rows}{store_words}",
         ],
     )
 
