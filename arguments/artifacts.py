@@ -25,10 +25,15 @@ class ShowOptions(Printed, command="artifacts show", does="artifacts.show_artifa
     examples:
       jurist artifacts show fect
       jurist artifacts show fect@2 --history
+      jurist artifacts show haluagent --rounds
     """
 
     artifact: str = positional("JUDGE[@VERSION]")
-    history: bool = flag("every candidate that was tried")
+    history: bool = flag("every candidate that was tried", exclusive="part")
+    rounds: bool = flag(
+        "the best prompt of each round on dev, and the rate of each check of a generator (C-FAITH Table 3)",
+        exclusive="part",
+    )
 
 
 class AddOptions(Printed, command="artifacts add", does="artifacts.add_written"):

@@ -32,9 +32,11 @@ from ..report.artifact import ArtifactReport
 from ..report.differing import (
     Side,
     basic_state,
+    best_of_rounds,
     candidate_names_of,
     history_table,
     prompt_difference,
+    rounds_table,
     score_rows,
     setting_rows,
 )
@@ -69,6 +71,10 @@ def show_artifact(options: ShowOptions) -> Result:
     if options.history:
         data["history"] = _history_entries(artifact)
         body.append(history_table(artifact))
+    elif options.rounds:
+        rounds = best_of_rounds(artifact)
+        data["rounds"] = [entry.to_json() for entry in rounds]
+        body.append(rounds_table(artifact, rounds))
     elif cascade:
         body.append(f"{artifact.ref}: {cascade.words}")
         body.extend(cascade_parts(cascade))

@@ -116,6 +116,10 @@ class CheckedItems(Scale):
 
     _combining: ClassVar[str] = "the first whose items all pass counts, else the one with the most that do"
 
+    @property
+    def in_history(self) -> tuple[str, ...]:
+        return tuple(self.metrics)
+
     @cached_property
     def metrics(self) -> "Mapping[str, Metric]":
         from .item_metrics import metrics_of_items

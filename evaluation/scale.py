@@ -76,6 +76,11 @@ class Scale(Kind):
         return ("f1", "precision", "recall")
 
     @property
+    def in_history(self) -> tuple[str, ...]:
+        """The metrics that the history of a search holds of each prompt beside its score."""
+        return ()
+
+    @property
     def shown(self) -> tuple[str, ...]:
         """The metrics of every table."""
         return tuple(self.metrics)

@@ -329,7 +329,11 @@ def foresee_compilation(plan: Plan) -> Estimate:
     if optimizer.searches:
         most_calls = math.inf
         if plan.budget.calls is not None:
-            most_calls = max(least_calls, plan.budget.calls)
+            most_calls = plan.budget.calls
+        most_of_search = optimizer.most_calls(job)
+        if most_of_search is not None:
+            most_calls = min(most_calls, most_of_search)
+        most_calls = max(least_calls, most_calls)
     models = [plan.model]
     if plan.frozen_model is not None:
         models.append(plan.frozen_model)

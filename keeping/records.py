@@ -14,6 +14,7 @@ class PartScore(Part):
     """The score of a candidate on train or dev; ``value`` is ``None`` if it met no case."""
 
     value: Figure | None = None
+    metrics: dict[str, Figure] = {}
     cases: Count = 0
     failed: Count = 0
 

@@ -244,6 +244,10 @@ class Optimizer(Protocol):
         """Return the calls that a search is expected to take; ``None`` where nothing is known of it."""
         return None
 
+    def most_calls(self, job: Job) -> int | None:
+        """Return the most calls that a search can take; ``None`` where only a budget ends it."""
+        return None
+
     def other_adapters(self, job: Job) -> Sequence[str]:
         """Return the adapters, beside that of the job, with which it may ask prompts."""
         return ()

@@ -401,11 +401,14 @@ class Board:
         value = None
         if outcomes:
             value = round(self.objective.aggregate(outcomes), 6)
-        return {
+        part: dict[str, object] = {
             "cases": len(outcomes),
             "failed": sum(outcome.row.failed for outcome in outcomes),
             "value": value,
         }
+        if outcomes and self.judge.comparison.in_history:
+            part["metrics"] = self.objective.metrics_of(outcomes)
+        return part
 
     def _standing_parts(
         self, candidate: Candidate, stands: Mapping[str, Standing], dev: Sequence[Case]

@@ -75,6 +75,17 @@ class Objective:
             return 0.0
         return objective_score(rows, self.judge.metric, self.judge.comparison)
 
+    def metrics_of(self, outcomes: Sequence[Outcome]) -> dict[str, float]:
+        """Return the metrics that a history holds beside the judge's own, by name, as :meth:`aggregate` returns it."""
+        rows = [outcome.row for outcome in outcomes if outcome.row.labelled]
+        if not rows:
+            return {}
+        comparison = self.judge.comparison
+        values: dict[str, float] = {}
+        for name in comparison.in_history:
+            values[name] = round(objective_score(rows, name, comparison), 6)
+        return values
+
     def best_constant(self, outcomes: Sequence[Outcome]) -> float:
         """Return the metric of the best constant answer on labelled cases, an error negated; -inf without any."""
         golds: list[Value] = []

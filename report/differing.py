@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
@@ -11,7 +11,7 @@ from ..keeping.artifact_card import Artifact, read_json_prompt
 from ..keeping.artifacts import Store
 from ..keeping.card import Card
 from ..keeping.naming import judge_of_artifact
-from ..keeping.records import PartScore
+from ..keeping.records import CandidateRecord, PartScore
 from ..programs.options import JUDGE_OPTIONS
 from ..programs.state import PredictorPrompt, PromptState, candidate_names
 from ..text.templates import CHAT, JSON, PLAIN
@@ -305,6 +305,79 @@ def history_table(artifact: Artifact) -> Table:
         )
     columns = "step|name|candidate|parent|source|calls before|train|dev|gain on dev|estimate"
     return table(f"{artifact.ref} (* became the artifact)", columns.split("|"), rows)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoundBest:
+    """The best prompt of a round of a search, by its score on dev."""
+
+    number: int  # of the round; 0 is the basic prompt
+    name: str  # of the candidate
+    candidate: str  # its id
+    is_chosen: bool  # whether it became the artifact
+    dev: PartScore
+
+    def to_json(self) -> dict[str, object]:
+        """Return it as JSON values."""
+        return {
+            "round": self.number,
+            "name": self.name,
+            "candidate": self.candidate,
+            "chosen": self.is_chosen,
+            "cases": self.dev.cases,
+            "value": self.dev.value,
+            "metrics": dict(self.dev.metrics),
+        }
+
+
+def best_of_rounds(artifact: Artifact) -> list[RoundBest]:
+    """Return the best prompt of each round among those that were scored on as much of dev as any, first round first."""
+    names = candidate_names_of(artifact)
+    most_cases = max((candidate.dev.cases for candidate in artifact.candidates), default=0)
+    best: dict[int, CandidateRecord] = {}
+    for candidate in artifact.candidates:
+        number = 0 if candidate.source == "basic" else candidate.step
+        value = candidate.dev.value
+        if number is None or value is None or candidate.dev.cases < most_cases:
+            continue
+        leader = best.get(number)
+        if leader is None or leader.dev.value is None or value > leader.dev.value:
+            best[number] = candidate
+    rounds: list[RoundBest] = []
+    for number, candidate in sorted(best.items()):
+        rounds.append(
+            RoundBest(
+                number=number,
+                name=names[candidate.candidate],
+                candidate=candidate.candidate,
+                is_chosen=candidate.candidate == artifact.about.optimizer.candidate,
+                dev=candidate.dev,
+            )
+        )
+    return rounds
+
+
+def rounds_table(artifact: Artifact, rounds: Sequence[RoundBest]) -> Table:
+    """Return a table of the best prompt of each round: its score on dev, or the rates of a generator's checks."""
+    sign = sign_of(artifact)
+    metrics: dict[str, None] = {}
+    for entry in rounds:
+        metrics.update(dict.fromkeys(entry.dev.metrics))
+    columns = ["round", "name", *(name.replace("_", " ") for name in metrics)]
+    if not metrics:
+        columns.append("dev")
+    rows = []
+    for entry in rounds:
+        mark = " *" if entry.is_chosen else ""
+        cells = [str(entry.number), f"{entry.name}{mark}"]
+        if not metrics:
+            cells.append(_score_cell(entry.dev, sign))
+        for name in metrics:
+            cells.append(number_cell(entry.dev.metrics.get(name), ".3f"))
+        rows.append(cells)
+    cases = max((entry.dev.cases for entry in rounds), default=0)
+    title = f"{artifact.ref}: the best prompt of each round on {cases} dev cases (* became the artifact)"
+    return table(title, columns, rows)
 
 
 def candidate_names_of(artifact: Artifact) -> dict[str, str]:

@@ -41,6 +41,21 @@ class CFaith(Writing, Raced):
     name: str = "cfaith"
     whole: bool = True
 
+    def expected_calls(self, job: Job) -> int:
+        """Return the calls of three rounds, as many as the search of the paper took (Table 3)."""
+        return self._calls_of_rounds(job, min(self.steps, 3))
+
+    def most_calls(self, job: Job) -> int:
+        """Return the calls of all rounds."""
+        return self._calls_of_rounds(job, self.steps)
+
+    def _calls_of_rounds(self, job: Job, rounds: int) -> int:
+        """Return the calls of the basic prompt on train and dev, and of so many rounds."""
+        train_cases = min(self.sample, len(job.train))
+        dev_cases = len(job.dev)
+        cases = train_cases + dev_cases + rounds * (train_cases + self.rewrites * dev_cases)
+        return cases * job.calls_per_case + rounds * self.proposer_calls(job)
+
     def proposer_calls(self, job: Job) -> int:
         """Return a call for each rewrite of each predictor."""
         return self.rewrites * len(job.judge.basic().predictors())

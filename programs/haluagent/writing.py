@@ -12,6 +12,7 @@ away, all texts are in the document's language, and no two answers say the same 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from typing import Any, Final
 
 import dspy
@@ -44,15 +45,22 @@ from ..stepwise import Making, PartOfSteps, Steps, Stepwise
 from .judges import definition
 
 _SHORT = 4  # words of an answer that may be a foreign name or a number, at most
+_SAME_ORDER = 0.8  # the share of letters that near-duplicates have in the same order, at least
 _LONGEST_PARTICLE = 4  # letters of a word that is not capitalised in a title, such as "from"
 
 
 def alike(first: str, second: str) -> bool:
-    """Say whether two texts are near-duplicates: equal letters, or equal numbers and nearly the same letters."""
-    first_letters, second_letters = comparable(first), comparable(second)
+    """Say whether two texts are near-duplicates: equal letters, or equal numbers and nearly equal letters in order."""
+    # The shorter text first: the order of the arguments changes the matcher's ratio.
+    first_letters, second_letters = sorted(
+        (comparable(first), comparable(second)), key=lambda text: (len(text), text)
+    )
     if first_letters == second_letters:
         return True
-    return _numbers_in(first) == _numbers_in(second) and near(first_letters, second_letters)
+    if _numbers_in(first) != _numbers_in(second) or not near(first_letters, second_letters):
+        return False
+    # "A is older than B" and "B is older than A" have the same words and are opposites.
+    return SequenceMatcher(None, first_letters, second_letters, autojunk=False).ratio() >= _SAME_ORDER
 
 
 def _numbers_in(text: str) -> set[str]:

@@ -247,6 +247,18 @@ PARIS = "One is first. Two is\nsecond. 三在最后。"
             "The Nile is longer than the Amazon.",
             False,
         ),
+        (
+            alike,
+            "The Hallin ferry is older than the bridge at Stoke.",
+            "The bridge at Stoke is older than the Hallin ferry.",
+            False,
+        ),
+        (
+            alike,
+            "The Hallin ferry is older than the bridge at Stoke.",
+            "The Hallin ferry is older than the old bridge at Stoke.",
+            True,
+        ),
         (gives_answer_away, "长城建于1505年吗？", "1505年", True),
         (gives_answer_away, "What happened in 1889 in Paris?", "In Paris, in 1889.", True),
         (gives_answer_away, "一九一〇年有多少人？", "十", False),

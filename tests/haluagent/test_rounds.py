@@ -66,12 +66,31 @@ def test_all_three_prompts_are_rewritten(serve, fake_key):
     asked = ("compile", "haluagent", "--gold", "docs.jsonl", "--optimizer", "cfaith")
     made = ok(*asked, "--model", "openai/x", "--api-base", server.url, "--yes", *few)
     assert made.json["decision"]["verdict"] == "better"
+    parts, spent = made.json["forecast"]["parts"], server.count
+    least, most = (sum(parts[name]["calls"][place] for name in ("optimizing", "proving")) for place in (0, 1))
+    assert least <= spent <= most < 3000  # not all that --max-calls allows
     (history,) = Path("compiled").glob("haluagent/1/history.jsonl")
     rows = {row["candidate"]: row for row in map(json.loads, history.read_text().splitlines())}
     tried = [row["dev"]["value"] for row in rows.values() if row["dev"]["cases"]]
     assert (min(tried), max(tried)) == (0.0, 1.0)
     changed = [row["params"]["predictors"] for row in rows.values() if row["step"] == 1]
     assert ["hallucinations", "label", "question"] in changed
+    shown = ok("artifacts", "show", "haluagent@1", "--rounds", "--json").json["rounds"]
+    dev_cases = {entry["cases"] for entry in shown}
+    assert [entry["round"] for entry in shown] == list(range(len(shown)))
+    assert len(dev_cases) == 1
+    checks = ("answer", "hallucination", "label", "form")
+    for entry in shown:  # Table 3: Corr., Halu., Label and Overall of each round
+        assert entry["value"] == entry["metrics"]["validation_rate"]
+        assert min(entry["metrics"][f"{name}_rate"] for name in checks) >= entry["value"]
+    first, best = shown[0], max(shown, key=lambda entry: entry["value"])
+    assert (first["metrics"]["answer_rate"], first["metrics"]["label_rate"]) == (1.0, 0.0)
+    assert first["metrics"]["form_rate"] == 0.0  # the passage is not copied
+    assert best["chosen"]
+    assert set(best["metrics"].values()) == {1.0}
+    printed = ok("artifacts", "show", "haluagent@1", "--rounds").out
+    assert "label rate" in printed
+    assert "1.000" in printed
     diff = ok("artifacts", "diff", "haluagent:basic", "haluagent@1").out
     assert all(f"## {name}: instruction" in diff for name in ("label", "question"))
 
