@@ -7,9 +7,8 @@ from typing import Any, Final, Literal
 import pytest
 
 from jurist.gold.sources import read
-from jurist.programs.haluagent.judges import DEFINITIONS
-from jurist.programs.haluagent.writing import ANSWERS, find_problems
-from jurist.signatures.haluagent import TYPES, HallucinationType, LabelHallucinations
+from jurist.programs.haluagent.writing import ANSWERS, HaluAgent, find_problems
+from jurist.signatures.haluagent import TYPES, HallucinationType
 from jurist.text.tables import read_table
 
 LANGUAGES: Final[tuple[Literal["en", "zh"], ...]] = ("en", "zh")
@@ -93,12 +92,10 @@ def test_each_verifier_is_shown_each_of_its_verdicts_and_none_against_a_definiti
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_the_labeller_is_told_the_order_in_which_the_conditions_are_asked(language: str) -> None:
-    instruction = LabelHallucinations.instructions
-    if language == "zh":
-        instruction = DEFINITIONS["instructions"]["LabelHallucinations"]
-    order = re.findall(r"^\d\. (\w+)", instruction, re.M)
-    if language == "zh":
-        order = re.findall(r"^\d\. ([a-z]+)", instruction, re.M)
+def test_the_labeller_is_told_the_order_in_which_the_conditions_are_asked(
+    language: Literal["en", "zh"],
+) -> None:
+    instruction = HaluAgent(language).label.signature.instructions
+    order = re.findall(r"^\d\. ([a-z]+)", instruction, re.M)
     assert order == ["reference", "relation", "spatiotemporal", "entity", "attribute", "fabrication"]
     assert order[1:4] == [kind for kind, _ in QUESTIONS[:3]]
