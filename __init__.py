@@ -45,8 +45,11 @@ MODULES = {
     "Store": "keeping.artifacts",
     "Trace": "text.traces",
     "Verdict": "programs.verdicts",
+    "agreement": "report.gold_checks",
+    "artifacts": "report.listing",
     "assert_judge": "jobs.scoring",
     "cascade": "jobs.scoring",
+    "check_gold": "report.gold_checks",
     "compare": "jobs.scoring",
     "compile": "jobs.compiling",
     "evaluate": "jobs.scoring",
@@ -54,6 +57,7 @@ MODULES = {
     "frozen": "programs.frozen",
     "gate": "jobs.scoring",
     "harden": "jobs.scoring",
+    "import_gold": "report.gold_checks",
     "judge": "jobs.judges",
     "load": "jobs.judges",
     "move": "jobs.moving",
@@ -61,7 +65,10 @@ MODULES = {
     "prove": "jobs.unlabelled",
     "refit": "jobs.refitting",
     "run": "jobs.judges",
+    "share": "jobs.sharing",
+    "table": "papers.cognibench.detectors_table",
     "verifier": "programs.frozen",
+    "write_report": "jobs.reporting",
 }
 """Public name -> the module that defines it; a test compares it with ``__init__.pyi``, which type checkers read."""
 __all__ = sorted([*MODULES, "__version__"])

@@ -22,16 +22,19 @@ from .jobs.judges import load as load
 from .jobs.judges import run as run
 from .jobs.moving import move as move
 from .jobs.refitting import refit as refit
+from .jobs.reporting import write_report as write_report
 from .jobs.scoring import assert_judge as assert_judge
 from .jobs.scoring import cascade as cascade
 from .jobs.scoring import compare as compare
 from .jobs.scoring import evaluate as evaluate
 from .jobs.scoring import gate as gate
 from .jobs.scoring import harden as harden
+from .jobs.sharing import share as share
 from .jobs.unlabelled import prove as prove
 from .keeping.artifact_card import Artifact as Artifact
 from .keeping.artifacts import Store as Store
 from .keeping.loading import LoadedJudge as LoadedJudge
+from .papers.cognibench.detectors_table import table as table
 from .programs.answers.labels import OneLabel as OneLabel
 from .programs.answers.labels import Preference as Preference
 from .programs.answers.whole import LabelSet as LabelSet
@@ -42,6 +45,10 @@ from .programs.frozen import verifier as verifier
 from .programs.generator import Generator as Generator
 from .programs.judge import Judge as Judge
 from .programs.verdicts import Verdict as Verdict
+from .report.gold_checks import agreement as agreement
+from .report.gold_checks import check_gold as check_gold
+from .report.gold_checks import import_gold as import_gold
+from .report.listing import artifacts as artifacts
 from .text.traces import Trace as Trace
 
 __version__: str

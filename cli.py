@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 from .arguments.command import Parser, add_commands, load_command, say
 from .arguments.commands import GROUPS, SECTIONS, all_commands, commands_beside
 from .arguments.completion import SHELLS, completion_script
-from .errors import JuristError, StoppedError, system_message
+from .errors import JuristError, StoppedError, answering_command_line, system_message
 
 _EPILOG = """\
 examples:
@@ -38,7 +38,8 @@ _INTERRUPTED = 130
 def main(argv: Sequence[str] | None = None, *, owns_process: bool = False) -> int:
     """Run the command line; return the exit code. ``owns_process`` says that the process ends with it."""
     try:
-        return _main(argv, owns_process)
+        with answering_command_line():
+            return _main(argv, owns_process)
     except KeyboardInterrupt:
         say("stopped by Ctrl-C")
         return _INTERRUPTED

@@ -2,7 +2,7 @@
 
 ``JuristError`` subclasses end a command with exit code 1 and one line; they are
 never used for a model's unusable reply, which is an abstention and is counted.
-Hints name settings as the command line does; an argument of Python has the same name.
+Messages name settings as the command line does; outside of it an error names the arguments of Python in their place.
 ``BudgetExhausted`` is a ``BaseException`` on purpose: optimizers catch
 ``Exception`` around every evaluation, and a hard limit must not be swallowed.
 """
@@ -24,6 +24,154 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+ARGUMENTS: Mapping[str, str] = {
+    "--adapter": 'adapter="{}"',
+    "--against": 'against="{}"',
+    "--anyway": "anyway=True",
+    "--api-base": 'model=jurist.Model(api_base="{}")',
+    "--api-key-env": 'model=jurist.Model(key_env="{}")',
+    "--ask-old": "ask_old=True",
+    "--at-least": "at_least={}",
+    "--cases": "cases={}",
+    "--combine": 'combine="{}"',
+    "--concurrency": "concurrency={}",
+    "--embedder": 'embedder="{}"',
+    "--field": 'field="{}"',
+    "--force": "force=True",
+    "--fresh": "fresh=True",
+    "--gold": 'gold="{}"',
+    "--header": "model=jurist.Model(headers=...)",
+    "--holdout": 'holdout="{}"',
+    "--input": 'rows="{}"',
+    "--judge-model": 'verifier="{}"',
+    "--labels": "labels={}",
+    "--margin": "margin={}",
+    "--max": "maximum={}",
+    "--max-calls": "budget=jurist.Budget(calls={})",
+    "--max-cost": "budget=jurist.Budget(cost={})",
+    "--max-seconds": "budget=jurist.Budget(seconds={})",
+    "--max-tokens": "model=jurist.Model(max_tokens={})",
+    "--max-unusable": "max_unusable={}",
+    "--merge": 'merge="{}"',
+    "--min": "minimum={}",
+    "--model": 'model="{}"',
+    "--no-own-answer": "own_answer=False",
+    "--no-questions": "questions=False",
+    "--no-words": "words=False",
+    "--not-worse-than": 'not_worse_than="{}"',
+    "--optimizer": 'optimizer="{}"',
+    "--output": 'output="{}"',
+    "--own-answer": 'own_answer="{}"',
+    "--panel": "model=jurist.Model.panel(...)",
+    "--patience": "model=jurist.Model(patience={})",
+    "--price-in": "model=jurist.Model(price_in={})",
+    "--price-out": "model=jurist.Model(price_out={})",
+    "--prompt-max-tokens": "prompt_model=jurist.Model(max_tokens={})",
+    "--prompt-model": 'prompt_model="{}"',
+    "--raters": 'raters="{}"',
+    "--reasoning-effort": 'model=jurist.Model(reasoning_effort="{}")',
+    "--rejects": 'rejects=jurist.Rejects("{}")',
+    "--repeats": "repeats={}",
+    "--resume": "resume=True",
+    "--rows": 'rows="{}"',
+    "--rpm": "model=jurist.Model(rpm={})",
+    "--samples": "samples={}",
+    "--seed": "seed={}",
+    "--set": "options={}",
+    "--split": "shares={}",
+    "--store": 'store="{}"',
+    "--temperature": "model=jurist.Model(temperature={})",
+    "--threshold": "threshold={}",
+    "--timeout": "model=jurist.Model(timeout={})",
+    "--tokens-per-row": "tokens_per_row={}",
+    "--trust": "trust=True",
+    "--use": "use=True",
+}
+"""Option of the command line -> the argument of Python that says the same; ``{}`` is the place of its value."""
+_PAIRS: Mapping[str, str] = {
+    "--column": "mapping={}",
+    "--map": "mapping=jurist.RowMapping(labels={})",
+    "--min": "minimum={}",
+    "--max": "maximum={}",
+    "--set": "options={}",
+}
+"""Options whose value is a pair, THEIRS=OURS, and a dictionary in Python."""
+_WITH_VALUE = re.compile(
+    r"(?P<flag>(?<![\w-])--[a-z][a-z-]*[a-z])"
+    r"(?: (?P<value>'[^']*'|[^\s;,)]*?[=/:][^\s;,)]*?(?=[:.]?(?:[\s;,)]|$))|\w+(?:,\w+)+|[A-Z][A-Z.a-z]*(?![\w-])"
+    r"|\d[\d.]*\d|\d|json|chat|plain|unanimous|majority|adjudicated|reviewed|median|mean))?"
+)
+"""An option, and what stands behind it if that is a value: a pair, a path, a number, a placeholder, a known word."""
+_COMMAND = re.compile(r"\bjurist [a-z]+(?: [^\s;,)]+)*")
+"""A command of a shell, up to the end of its clause: its options stay as they are."""
+
+
+class _Caller:
+    """Who reads messages: the command line, or else a program in Python."""
+
+    is_command_line = False
+
+
+@contextmanager
+def answering_command_line() -> Iterator[None]:
+    """Let messages name options within the block, as :mod:`jurist.cli` does; elsewhere they name arguments."""
+    before = _Caller.is_command_line
+    _Caller.is_command_line = True
+    try:
+        yield
+    finally:
+        _Caller.is_command_line = before
+
+
+def in_words_of_caller(text: str) -> str:
+    """Return a message with the words of its reader: options of the command line, or arguments of Python."""
+    if _Caller.is_command_line or "--" not in text:
+        return text
+    return in_words_of_python(text)
+
+
+def in_words_of_python(text: str) -> str:
+    """Return a message with arguments of Python in place of options; commands that it names stay as they are."""
+    text = text.replace("add --resume to", "make the same call again to")  # which goes on by itself
+    parts: list[str] = []
+    end = 0
+    for command in _COMMAND.finditer(text):
+        parts.append(_WITH_VALUE.sub(_argument_of, text[end : command.start()]))
+        parts.append(command[0])
+        end = command.end()
+    parts.append(_WITH_VALUE.sub(_argument_of, text[end:]))
+    return "".join(parts)
+
+
+def _argument_of(option: re.Match[str]) -> str:
+    """Return the argument that says what an option says, with its value if it has one."""
+    flag = option["flag"]
+    value = (option["value"] or "").strip("'")
+    theirs, equals, ours = value.rpartition("=")
+    if flag in _PAIRS:
+        pair = "..."
+        if equals:
+            pair = f'{{"{theirs}": {ours if _NUMBER.fullmatch(ours) else _quoted(ours)}}}'
+        return _PAIRS[flag].replace("{}", pair)
+    argument = ARGUMENTS.get(flag)
+    if argument is None:
+        return option[0]
+    if "{}" not in argument:
+        return f"{argument} {value}".rstrip() if value else argument
+    if not value:
+        return re.sub(r'=["]?[{][}]["]?$', "=", argument).replace('"{}"', "...").replace("{}", "...")
+    if flag == "--split":
+        value = f"({', '.join(f'{int(part) / 100:g}' for part in value.split('/'))})"
+    return argument.replace("{}", value)
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"'
+
+
+_NUMBER = re.compile(r"-?\d+(\.\d+)?")
+
+
 class JuristError(Exception):
     """The work could not be done. ``str(error)`` is one line: the problem, then the hint.
 
@@ -35,8 +183,8 @@ class JuristError(Exception):
     exit_code = 1
 
     def __init__(self, message: str, *, hint: str = "") -> None:
-        self.message = printable(" ".join(message.split()))
-        self.hint = printable(" ".join(hint.split()))
+        self.message = printable(in_words_of_caller(" ".join(message.split())))
+        self.hint = printable(in_words_of_caller(" ".join(hint.split())))
         text = self.message
         if self.hint:
             if not text.endswith(".."):
@@ -80,7 +228,7 @@ class GoldError(JuristError):
         self.source = path
         if line is not None:
             self.source += f":{line}"
-        self.reason = " ".join(message.split())
+        self.reason = in_words_of_caller(" ".join(message.split()))
         self.further_errors: tuple[GoldError, ...] = ()
         place = self.source
         if field:

@@ -35,7 +35,7 @@ class CheckOptions(
     SeedOptions,
     JudgedGold,
     command="gold check",
-    does="gold.check_gold",
+    does="gold.check_command",
     helps={"seed": "of the split (default: 0)"},
 ):
     """Validate a gold set and describe it: everything that is wrong at once, with counts.

@@ -1,6 +1,5 @@
 """``jurist artifacts`` with its actions, but for ``remember``, and ``jurist report``: what a store keeps."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from textwrap import indent
 from typing import Any
@@ -14,21 +13,19 @@ from ..arguments.artifacts import (
     TagOptions,
     VerifyOptions,
 )
-from ..errors import GoldError, JuristError, UsageError, plural
+from ..errors import JuristError, UsageError, plural
 from ..exports.targets.markdown import Block, Heading, Paragraph, Piece
 from ..gold.files import read_utf8
-from ..gold.goldset import Gold
 from ..jobs.derived_versions import forget
 from ..jobs.exporting import describe, export_text
 from ..jobs.label_plan import find_proven
+from ..jobs.reporting import make_report
 from ..jobs.written_versions import add_version
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.card_parts import CascadeFound
 from ..keeping.loaders import load_judge
 from ..keeping.naming import judge_of_artifact
-from ..programs.judge import Judge
-from ..report.artifact import ArtifactReport
 from ..report.differing import (
     Side,
     basic_state,
@@ -40,9 +37,6 @@ from ..report.differing import (
     score_rows,
     setting_rows,
 )
-from ..report.document import Document
-from ..report.judged import cascade_report, saved_report
-from ..report.page import as_page
 from ..report.scores import (
     Scores,
     disagreement_words,
@@ -52,8 +46,7 @@ from ..report.scores import (
 from ..report.table import table
 from ..report.verdict import foresee_labels_of, prove_words
 from ..report.views import cascade_parts
-from ..runs.outputs import lines_in
-from .inputs import gold_source, store_option
+from .inputs import store_option
 from .listing import open_named_store
 from .printing import MarkdownText, Part, Result, Verbatim, write_text
 from .rows import check_apart, store_of
@@ -271,56 +264,21 @@ def verify_artifacts(options: VerifyOptions) -> Result:
 def write_report(options: ReportOptions) -> Result:
     """Write the page, and say where it is."""
     check_apart(options.output, options.subject)
-    lines_path = Path(options.subject)
-    if lines_path.suffix in (".json", ".jsonl", ".csv"):
-        lines = (line for _, line in lines_in(lines_path))
-        return _write_page(saved_report(lines_path, lines), options.output or f"{lines_path.stem}.html")
-    store = store_of(options)
-    artifact = store.load(options.subject)
-    page_path = options.output or f"{artifact.judge}-{artifact.version}.html"
-    cascade = _cascade_of(artifact)
-    if cascade:
-        return _write_page(cascade_report(artifact, cascade), page_path)
-    judge = judge_of_artifact(artifact, store)
-    gold, problem = _proof_gold(options.gold, artifact, judge, store)
-    artifact_report = ArtifactReport(
-        artifact=artifact,
-        judge=judge,
-        store=store,
-        gold=gold,
-        no_gold=problem,
-        store_option=store_option(options),
-    )
+    made = make_report(options.subject, store_of(options), options.gold, store_option(options))
+    path = options.output or _page_name(options.subject, made.subject)
+    write_text(made.page, path)
     notes = []
-    if problem:
-        notes.append(f"the inputs of the cases are not in it: {problem}")
-    return _write_page(artifact_report.document(), page_path, notes)
-
-
-def _write_page(document: Document, path: str, notes: Sequence[str] = ()) -> Result:
-    """Write a report as a page, and return its headline, first statement and path."""
-    write_text(as_page(document), path)
-    data = {"report": path, "subject": document.subject, "headline": document.headline}
-    headline = document.headline
-    if document.lead:
-        headline += f": {document.lead[0]}"
+    if made.problem:
+        notes.append(f"the inputs of the cases are not in it: {made.problem}")
+    data = {"report": path, "subject": made.subject, "headline": made.headline}
+    headline = made.headline
+    if made.document.lead:
+        headline += f": {made.document.lead[0]}"
     return Result(data=data, body=[headline, f"report: {path}"], notes=notes)
 
 
-def _proof_gold(
-    gold_name: str | None, artifact: Artifact, judge: Judge, store: Store
-) -> tuple[Gold | None, str]:
-    """Return the gold of the proof, or why it cannot be read; one that was named must be readable."""
-    if gold_name is not None:
-        gold, proof = Gold.load(gold_name, judge), artifact.proof_records()
-        gold_ids = {case.id for case in gold.cases}
-        proof_ids = {record.case for record in proof}
-        if proof and proof_ids.isdisjoint(gold_ids):
-            problem = f"{gold_name} holds no case that {artifact.ref} was proven on"
-            raise GoldError(problem, hint="name its own gold set")
-        return gold, ""
-    origin = artifact.about.gold.holdout or artifact.about.gold
-    try:
-        return Gold.again(origin, judge, gold_source(origin, store)), ""
-    except GoldError as error:
-        return None, f"{error.message}; name the gold with --gold"
+def _page_name(named: str, subject: str) -> str:
+    """Return the usual name of a page: of a file its stem, of a version judge and number."""
+    if Path(named).suffix in (".json", ".jsonl", ".csv"):
+        return f"{Path(named).stem}.html"
+    return f"{subject.replace('@', '-')}.html"

@@ -3,7 +3,6 @@
 import shlex
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..arguments.command import panel_settings
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from ..arguments.compile import CompileOptions
     from ..arguments.generate import AssessOptions
     from ..arguments.scoring import CompareOptions, DetectorOptions, EvaluateOptions, GateOptions
-    from ..gold.goldset import GoldOrigin
     from ..keeping.card_parts import ModelCard
 
 
@@ -73,13 +71,6 @@ def verifier_model(options: VerifierOptions, timeout: float, seed: int) -> Model
             raise UsageError("--judge-api-base is the address of no model", hint="add --judge-model")
         return None
     return Model(name=options.judge_model, api_base=options.judge_api_base, timeout=timeout, seed=seed)
-
-
-def gold_source(origin: "GoldOrigin", store: Store) -> str:
-    """Return the name of gold that a card tells of, or where its file is now."""
-    if not Path(origin.place).suffix:
-        return origin.place
-    return str(store.find_file(Path(origin.place)))
 
 
 def judge_of(

@@ -18,7 +18,7 @@ from ..arguments.run import ServeOptions
 from ..engines.channel import CallContext
 from ..engines.meter import Budget
 from ..errors import GoldError, UsageError, importing_extra, system_message
-from ..gold.goldset import Gold
+from ..gold.goldset import Gold, gold_source
 from ..gold.label_journal import LabelJournal
 from ..gold.rows import RESOLVED
 from ..gold.sheets import (
@@ -39,7 +39,7 @@ from ..report.reviewing import Review, review_application
 from ..report.scores import spend_in, spend_line
 from ..runs.serving import Serving, application
 from .gold import gold_name
-from .inputs import gold_source, loaded_of
+from .inputs import loaded_of
 from .printing import Part, Result, print_notes
 from .rows import gold_of, store_of
 

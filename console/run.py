@@ -25,7 +25,7 @@ from ..runs.runner import RunPlan, RunSettings, plan_of, run_judge
 from ..runs.shards import WHOLE, Shard, cluster, join, judged_on_ray
 from ..runs.summary import Summary
 from .bars import Bar
-from .inputs import gold_source, loaded_of
+from .inputs import loaded_of
 from .printing import Result, print_notes, result_stream
 from .questions import agree, approve, approve_keys
 from .rows import mapping_of, store_of
@@ -266,7 +266,7 @@ def _columns_to_keep(text: str) -> tuple[str, ...] | None:
 
 def _canary(options: RunOptions, loaded: LoadedJudge, on_row: Callable[[], None]) -> "Canary":
     """Return the rows of the judge's proof, from where its gold is."""
-    from ..gold.goldset import Gold
+    from ..gold.goldset import Gold, gold_source
     from ..runs.canary import Canary, canary_of
 
     gold = None

@@ -27,7 +27,7 @@ from ..gold.raters import ceiling_of, rated_in_test
 from ..gold.writing import check_files
 from ..jobs.cascading import Cascade, Cascading, with_models
 from ..jobs.experiment import Answers, Experiment
-from ..jobs.gating import Check, Gate
+from ..jobs.gating import Gate, check_table
 from ..jobs.hardening import Hardening, load_attacks
 from ..jobs.scoring import compare, evaluate, gate, harden
 from ..keeping.artifact_card import Artifact
@@ -38,6 +38,7 @@ from ..keeping.logs import LogReference, is_log
 from ..keeping.paying import PaidJob
 from ..keeping.records import RobustnessRecord
 from ..papers.cognibench.detection import Detectors, recorded_detector
+from ..papers.cognibench.detectors_table import DETECTORS, measure_detectors
 from ..programs.cognibench import COGNIBENCH, STRICTNESS
 from ..programs.options import JUDGE_OPTIONS
 from ..report.document import Tone
@@ -53,7 +54,7 @@ from ..report.scores import (
     spend_in,
     spend_line,
 )
-from ..report.table import Table, table
+from ..report.table import Table
 from ..report.verdict import VerdictCard, comparison_card, evaluation_card, has_too_few_answers
 from ..report.views import cascade_parts, cascade_price, comparison_parts, evaluation_parts
 from .inputs import (
@@ -285,7 +286,7 @@ def gate_command(options: GateOptions) -> Result:
     elif gated.undecided:
         tone = "open"
         code = 1
-    parts: list[Table | str] = [_check_table(gated.checks), rows_words(terminal.data["comparison"])]
+    parts: list[Table | str] = [check_table(gated.checks), rows_words(terminal.data["comparison"])]
     if not gated.passed:
         row_options = row_and_model_options(options)
         command = f"jurist evaluate {shlex.quote(options.judge)} {row_options} --verbose"
@@ -344,19 +345,6 @@ def _write_junit(
     write_text(junit_xml(suite, checks, decision=decision, seconds=seconds), options.junit)
 
 
-def _check_table(checks: Sequence[Check]) -> Table:
-    """Return a row for each check of a gate: whether it passed, ``?`` if that cannot be told."""
-    rows = []
-    for check in checks:
-        mark = "FAIL"
-        if check.passed:
-            mark = "pass"
-        elif check.undecided:
-            mark = "?"
-        rows.append([mark, check.name, check.words])
-    return table("", ["", "check", "found"], rows)
-
-
 def harden_command(options: HardenOptions) -> Result:
     """Attack a judge, and keep how often its answer changed."""
     terminal = _Scoring(options)
@@ -392,9 +380,6 @@ def harden_command(options: HardenOptions) -> Result:
     return Result(data=terminal.data, body=body)
 
 
-_DETECTORS = ("cognibench:basic", "detector:basic")
-
-
 class _QuietTerminal(Terminal):
     """The terminal of a table that has its notes below it."""
 
@@ -407,22 +392,21 @@ def detectors_command(options: DetectorOptions) -> Result:
     """Measure detectors as CogniBench's Table 3 does."""
     gold = gold_of(options.gold, COGNIBENCH, options)
     contenders: list[Contender] = []
-    for name in options.detectors or _DETECTORS:
+    for name in options.detectors or DETECTORS:
         contenders += _detector_contenders(options, name, gold)
-    work = Detectors(
-        contenders=tuple(contenders),
-        gold=gold,
+    terminal = _QuietTerminal(options)
+    detection, job = measure_detectors(
+        contenders,
+        gold,
+        terminal,
+        Budget.of(options),
         strictness=options.strictness or STRICTNESS,
-        budget=Budget.of(options),
         seed=options.seed,
     )
-    terminal = _QuietTerminal(options)
-    with terminal.asking(work, "asking") as (job, step):
-        detection = work.detection(job, step)
-        data = dict(detection.to_json())
-        data["forecast"] = terminal.forecast
-        data["spent"] = job.spend()
-        write_json(data, options.output)
+    data = dict(detection.to_json())
+    data["forecast"] = terminal.forecast
+    data["spent"] = job.spend()
+    write_json(data, options.output)
 
     body: list[Part] = list(detection.sheets())
     body.extend(detection.notes)

@@ -9,8 +9,9 @@ from ..errors import plural
 from ..keeping.artifact_card import Artifact
 from ..keeping.sealing import CARD
 from ..programs.builtin import builtin_descriptions
+from ..report.listing import artifact_entry
 from ..report.scores import metric_cell
-from .listing import artifact_entry, open_named_store
+from .listing import open_named_store
 from .printing import Result, Verbatim, write_text
 
 _HEAD = """# Compiled judges

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from ..cases import Case, Value
 from ..errors import EmptyInputError, GoldError, checked, plural
 from ..evaluation.votes import Rule
+from ..keeping.artifacts import Store
 from ..programs.judge import Judge
 from ..programs.records import is_table, records
 from ..text.wording import spaced_alike, strings
@@ -51,7 +52,7 @@ class Gold(GoldData):
     def load(
         cls,
         source: str | Path | Sequence[str | Path] | Any,
-        judge: Judge,
+        judge: Judge | str,
         *,
         labelled: bool = True,
         mapping: RowMapping | None = None,
@@ -65,7 +66,7 @@ class Gold(GoldData):
             source: see :func:`jurist.gold.sources.read`; several are read as one, equal rows joined with the
                 ratings of all of them. Annotation sheets are recognised; see :mod:`jurist.gold.sheets`. Rows in
                 Python are read as :meth:`of` does.
-            judge: whose rows they are.
+            judge: whose rows they are, or its name.
             labelled: True leaves out rows without any label and demands both classes;
                 False is for new data, where labels are optional.
             mapping: the names of columns and labels in the source, where they are not the judge's.
@@ -79,6 +80,7 @@ class Gold(GoldData):
             GoldError: the source or one of its rows cannot be used, with file, line and field.
             UsageError: the mapping names a field or a label that the judge does not have.
         """
+        judge = named_judge(judge)
         mapping = (mapping or RowMapping()).with_named(raters, merge)
         if isinstance(source, str | Path | Mapping) or is_table(source):
             sources: list[Any] = [source]
@@ -109,7 +111,7 @@ class Gold(GoldData):
     def of(
         cls,
         rows: Any,
-        judge: Judge,
+        judge: Judge | str,
         name: str = "rows",
         *,
         labelled: bool = True,
@@ -122,13 +124,14 @@ class Gold(GoldData):
 
         Args:
             rows: mappings, or a table of pandas, Polars, PyArrow or Hugging Face ``datasets``.
-            judge: whose rows they are.
+            judge: whose rows they are, or its name.
             name: a short name for cards and reports.
             labelled, mapping, raters, merge, rejects: as :meth:`load` takes them.
 
         Raises:
             GoldError: a row cannot be used, or there is none.
         """
+        judge = named_judge(judge)
         mapping = (mapping or RowMapping()).with_named(raters, merge)
         rejected = Rejects() if rejects is None else rejects
         with rejected:
@@ -141,6 +144,22 @@ class Gold(GoldData):
             return builder.build([reading], source=name)
 
     split = split_gold
+
+
+def gold_source(origin: GoldOrigin, store: Store) -> str:
+    """Return the name of gold that a card tells of, or where its file is now."""
+    if not Path(origin.place).suffix:
+        return origin.place
+    return str(store.find_file(Path(origin.place)))
+
+
+def named_judge(judge: Judge | str) -> Judge:
+    """Return a judge as it is, or the one of a name: built-in, ``FILE.py:judge``, or of an artifact in the store."""
+    if isinstance(judge, Judge):
+        return judge
+    from ..keeping.naming import find_judge  # DSPy is not loaded to read gold of a judge at hand
+
+    return find_judge(judge, Store())
 
 
 def describe(gold: Gold) -> dict[str, Any]:
@@ -173,7 +192,7 @@ def describe(gold: Gold) -> dict[str, Any]:
     }
 
 
-def import_gold(
+def convert_gold(
     source: str | Path | Sequence[str | Path],
     judge: Judge,
     path: str | Path,
@@ -490,7 +509,7 @@ def _check_classes(gold: Gold, path: str) -> None:
         expects = judge.answer.scale.expects
         hint = f"add the column {field!r} with {expects}, or say which one it is: --column THEIRS={field}"
         if any(_is_rated(case) for case in gold.ambiguous):
-            hint = "no row has a majority of its raters: let more people label it, or name a rule with merge= (--merge)"
+            hint = "no row has a majority of its raters: let more people label it, or name another rule with --merge"
         raise GoldError(f"none of the {gold.skipped} rows has a label", path=path, field=field, hint=hint)
     lack = judge.answer.scale.check_part(gold.cases)
     if lack is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..cases import Label
 from ..errors import GoldError, UsageError, suggest_name
@@ -196,6 +196,17 @@ class RowMapping:
             if key not in columns and not is_rating(key):
                 free_columns.append(key)
         return {**find_columns(free_columns, open_fields), **columns}
+
+
+MappingLike: TypeAlias = RowMapping | Mapping[str, str]
+"""How columns and labels are called, or of columns alone what each is to the judge."""
+
+
+def make_mapping(mapping: MappingLike | None) -> RowMapping:
+    """Return the names of columns and labels; a dictionary holds names of columns."""
+    if isinstance(mapping, RowMapping):
+        return mapping
+    return RowMapping(columns=mapping or {})
 
 
 def _names_of(rows: Sequence[Row]) -> list[str]:

@@ -37,7 +37,9 @@ from ..keeping.sealing import SEEN
 from ..keeping.spend_card import SpendCard
 from ..optimizers.candidate import MeanSpend, mean_spend
 from ..programs.definition import write_definition
-from ..report.views import cascade_parts, html_of
+from ..report.shown import Shown
+from ..report.table import Table
+from ..report.views import cascade_parts
 from .experiment import Answers, Experiment
 
 
@@ -55,7 +57,7 @@ class CascadeJudge:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Cascade:
+class Cascade(Shown):
     """Judges that are asked one after the other until one is sure enough; rows without such a judge are for people.
 
     Attributes:
@@ -131,8 +133,13 @@ class Cascade:
             "artifact": self.artifact and self.artifact.ref,
         }
 
-    def _repr_html_(self) -> str:
-        return html_of(cascade_parts(CascadeFound.model_validate(self.to_json())))
+    def parts(self) -> list[Table | str]:
+        """Return the rows that each judge answers, the price of a row, and the tested levels."""
+        return cascade_parts(CascadeFound.model_validate(self.to_json()))
+
+    def records(self) -> list[dict[str, object]]:
+        """Return a row for each level that was tested."""
+        return [dict(plain_fields(step)) for step in self.steps]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -39,7 +39,9 @@ from ..keeping.paying import PaidJob
 from ..optimizers.objective import Objective
 from ..programs.judge import Judge
 from ..programs.verdicts import Verdict
-from ..report.views import comparison_parts, evaluation_parts, html_of
+from ..report.shown import Shown, score_record
+from ..report.table import Table
+from ..report.views import comparison_parts, evaluation_parts
 from .experiment import Answers, Experiment
 from .panels import describe_panel
 from .references import References
@@ -63,7 +65,7 @@ class ContenderResult:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Comparison:
+class Comparison(Shown):
     """All contenders on the same rows.
 
     Attributes:
@@ -99,8 +101,26 @@ class Comparison:
             scores.append(f"{judge.name} {judge.scores[self.metric].value:.3f}")
         return f"<Comparison on {self.gold}, {self.cases} cases: {self.metric} {', '.join(scores)}>"
 
-    def _repr_html_(self) -> str:
-        return html_of(comparison_parts(self.to_json()))
+    def parts(self) -> list[Table | str]:
+        """Return the scores by judge, what needs no model, the tests, and notes."""
+        return comparison_parts(self.to_json())
+
+    def records(self) -> list[dict[str, object]]:
+        """Return a row for each judge and metric: the mean over repeats, its interval, and the paired test."""
+        tests = {(test.second, test.metric): test for test in self.tests}
+        records: list[dict[str, object]] = []
+        for contender in self.contenders:
+            for metric in self.metrics:
+                record: dict[str, object] = {
+                    "judge": contender.name,
+                    "model": contender.model,
+                    "metric": metric,
+                }
+                record |= score_record(contender.scores[metric])
+                test = tests.get((contender.name, metric))
+                record["p"] = None if test is None else test.p
+                records.append(record)
+        return records
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""
@@ -202,7 +222,7 @@ class Disagreement:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Evaluation:
+class Evaluation(Shown):
     """The scores of one judge on gold."""
 
     judge: str  # ``JUDGE@VERSION`` or ``JUDGE:basic``
@@ -235,8 +255,18 @@ class Evaluation:
             cases += f", {left_out} rows left out"
         return f"<Evaluation of {self.judge} on {self.gold}: {score}, {cases}>"
 
-    def _repr_html_(self) -> str:
-        return html_of(evaluation_parts(self.to_json()))
+    def parts(self) -> list[Table | str]:
+        """Return the scores, what needs no model, classes, the worst disagreements, and notes."""
+        return evaluation_parts(self.to_json())
+
+    def records(self) -> list[dict[str, object]]:
+        """Return a row for each metric."""
+        records: list[dict[str, object]] = []
+        for metric, score in self.measured.scores.items():
+            records.append(
+                {"judge": self.judge, "model": self.model, "metric": metric, **score_record(score)}
+            )
+        return records
 
     def __getitem__(self, metric: str) -> Score:
         """Return the score of a metric."""

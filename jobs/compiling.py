@@ -13,6 +13,7 @@ from ..errors import OptimizerError, UsageError, checked
 from ..evaluation.votes import Rule, Sampling
 from ..gold.goldset import Gold
 from ..gold.leaks import check_leaks, find_leaks
+from ..gold.mapping import MappingLike
 from ..gold.splits import Split
 from ..gold.writing import check_files
 from ..keeping.artifact_card import Artifact
@@ -51,7 +52,6 @@ from .sealed_rows import foresee_proof_opening
 from .surface import (
     Asking,
     GoldLike,
-    MappingLike,
     ModelLike,
     Surface,
     make_model,
@@ -122,7 +122,7 @@ def compile(
     seed: int = 0,
     start: str | None = None,
     store: str | os.PathLike[str] | Store | None = None,
-    resume: bool = False,
+    resume: bool = True,
     fresh: bool = False,
     force: bool = False,
     anyway: bool = False,
@@ -173,7 +173,8 @@ def compile(
         start: ``JUDGE@VERSION``, from whose prompt the search begins; the proof is against the basic prompt all the
             same.
         store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
-        resume, fresh: continue, or forget, an interrupted run of the same job; nothing is paid twice.
+        resume, fresh: continue an interrupted run of the same job, so that nothing is paid twice, or forget it. With
+            ``resume=False`` an interrupted run is an error.
         force: make the artifact the latest even if it was not shown to be better.
         anyway: go on where the sealed test has too few groups for anything to be shown.
         sink: receives progress events; default: a bar in a notebook or a terminal, nothing elsewhere.

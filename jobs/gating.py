@@ -12,6 +12,8 @@ from ..evaluation.plain import plain_fields
 from ..evaluation.scale import resolve, shown_metrics
 from ..keeping.contenders import Contender
 from ..keeping.paying import PaidJob
+from ..report.shown import Shown
+from ..report.table import Table, table
 from .comparing import Comparing, Comparison, ContenderResult
 from .experiment import Answers
 
@@ -138,10 +140,7 @@ class Gating(Comparing):
             )
         elif units < least_units or len(groups) < least_groups:
             reason = f"a gate needs {plural(least_units, 'labelled unit')} in {plural(least_groups, 'group')}"
-            hint = (
-                "give labelled rows that no version was compiled on; --at-least N (at_least=N in Python) is content "
-                "with N units"
-            )
+            hint = "give labelled rows that no version was compiled on; --at-least N is content with N units"
         else:
             return
         remaining = f"{plural(units, 'labelled unit')} in {plural(len(groups), 'group')}"
@@ -228,8 +227,21 @@ def _check_unusable(result: ContenderResult, largest_share: float) -> Check:
     )
 
 
+def check_table(checks: Sequence[Check]) -> Table:
+    """Return a row for each check of a gate: whether it passed, ``?`` if that cannot be told."""
+    rows = []
+    for check in checks:
+        mark = "FAIL"
+        if check.passed:
+            mark = "pass"
+        elif check.undecided:
+            mark = "?"
+        rows.append([mark, check.name, check.words])
+    return table("", ["", "check", "found"], rows)
+
+
 @dataclass(frozen=True, kw_only=True)
-class Gate:
+class Gate(Shown):
     """The result of a gate."""
 
     judge: str  # ``JUDGE@VERSION`` or ``JUDGE:basic``
@@ -275,6 +287,14 @@ class Gate:
             if check.passed == self.passed:
                 reasons.append(f"{check.name} ({check.words})")
         return f"{self.decision}: {'; '.join(reasons)}"
+
+    def parts(self) -> list[Table | str]:
+        """Return the decision and the checks."""
+        return [self.decision, check_table(self.checks)]
+
+    def records(self) -> list[dict[str, object]]:
+        """Return a row for each check."""
+        return [dict(plain_fields(check)) for check in self.checks]
 
     def to_json(self) -> dict[str, Any]:
         """Return the gate as JSON values: its fields, ``passed``, ``undecided`` and ``words``."""

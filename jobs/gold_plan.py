@@ -16,6 +16,7 @@ from ..evaluation.scale import resolve
 from ..evaluation.units import Units
 from ..gold.goldset import Gold
 from ..gold.label_totals import FIRST_LEVEL, TOTALS, LabelTotals, encode_labels, pool_of_labels
+from ..gold.mapping import MappingLike, make_mapping
 from ..gold.rows import label_keys
 from ..gold.splits import Shares
 from ..keeping.artifact_card import Artifact
@@ -23,7 +24,7 @@ from ..keeping.artifacts import Store
 from ..keeping.naming import judge_of_artifact, locate_judge
 from ..programs.judge import Judge
 from ..report.foreseen import totals_of_version
-from .surface import GoldLike, MappingLike, make_mapping, read_gold
+from .surface import GoldLike, read_gold
 
 _MANY_IN_A_GROUP = 3.0  # labels of a group, on average, from which on new groups are of more use
 _RARE = 0.2  # the share of the labels below which a class is rare

@@ -23,9 +23,13 @@ from ..keeping.contenders import Contender
 from ..keeping.loading import LoadedJudge
 from ..keeping.logs import new_rows_error
 from ..keeping.paying import PaidJob
+from ..keeping.records import RobustnessRecord
 from ..keeping.sealing import ROBUSTNESS
 from ..programs.judge import Judge
 from ..programs.verdicts import Verdict
+from ..report.scores import robustness_about, robustness_table
+from ..report.shown import Shown
+from ..report.table import Table
 from ..text.tables import read_table
 from .experiment import Answers, Experiment
 from .measuring import spread_evenly
@@ -263,7 +267,7 @@ class AttackResult:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Robustness:
+class Robustness(Shown):
     """How a judge stands attacks and probes."""
 
     judge: str  # ``JUDGE@VERSION`` or ``JUDGE:basic``
@@ -279,6 +283,15 @@ class Robustness:
     def worst(self) -> AttackResult:
         """The attack or probe that changes most answers; the control is neither."""
         return max(self.found[1:], key=lambda result: result.flips.rate.value)
+
+    def parts(self) -> list[Table | str]:
+        """Return how often the judge's answer changed under each attack."""
+        record = RobustnessRecord.model_validate(self.to_json())
+        return [robustness_table(record, f"{self.judge}, {robustness_about(record)}")]
+
+    def records(self) -> list[dict[str, object]]:
+        """Return a row for each attack or probe."""
+        return [{"attack": result.name, **result.to_json()} for result in self.found]
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types; ``flips`` is by name."""

@@ -13,6 +13,7 @@ from ..cases import Case
 from ..engines.meter import Budget
 from ..engines.models import OFFLINE, Model
 from ..errors import StoppedError, UsageError, checked
+from ..gold.mapping import MappingLike, make_mapping
 from ..gold.new_rows import Source
 from ..keeping.artifacts import Store
 from ..keeping.loaders import load_judge
@@ -25,7 +26,7 @@ from ..runs.runner import RunSettings, run_judge
 from ..runs.summary import Summary
 from .cascading import with_models
 from .compiling import Compiled
-from .surface import Loading, MappingLike, ModelLike, count_rows, make_mapping, make_model, open_store, warn
+from .surface import Loading, ModelLike, count_rows, make_model, open_store, warn
 
 JudgeLike: TypeAlias = str | Judge | LoadedJudge | Compiled
 """A reference or a judge as for :func:`jurist.load`; or what :func:`jurist.load` or :func:`jurist.compile`
@@ -216,7 +217,7 @@ def run(
     budget: Budget | None = None,
     mapping: MappingLike | None = None,
     keep: Sequence[str] | None = None,
-    resume: bool = False,
+    resume: bool = True,
     fresh: bool = False,
     store: str | os.PathLike[str] | None = None,
     **options: Unpack[Loading],
@@ -232,7 +233,8 @@ def run(
         budget: hard limits.
         mapping: the names of columns in the rows, where they are not the judge's.
         keep: columns that travel into the output; default: all that are not judged.
-        resume: continue what an earlier run left; rows that failed are asked again.
+        resume: continue what an earlier run left; rows that failed are asked again. ``False``
+            refuses an output that exists.
         fresh: forget an unfinished run of this output.
         store, options: as for :func:`compare`.
 
@@ -259,7 +261,7 @@ def run(
     with count_rows(loaded.name, None) as step:
         summary = run_judge(loaded, source, Path(output), settings=settings, on_row=step)
     if summary.stopped:
-        hint = "add resume=True to judge the rows that are left"
+        hint = "the same call judges the rows that are left"
         raise StoppedError(
             f"{summary.stopped}; what was judged is in {output}", hint=hint, signal=summary.signal
         )

@@ -215,7 +215,7 @@ def move(
     force: bool = False,
     store: str | os.PathLike[str] | None = None,
     trust: bool = False,
-    resume: bool = False,
+    resume: bool = True,
     fresh: bool = False,
     surface: Surface | None = None,
 ) -> Moved:

@@ -142,7 +142,7 @@ def refit(
     concurrency: int = 8,
     store: str | os.PathLike[str] | Store | None = None,
     trust: bool = False,
-    resume: bool = False,
+    resume: bool = True,
     fresh: bool = False,
 ) -> Artifact:
     """Fit the parts of a version again on all labelled rows, those of its sealed test too, and keep the next version.
@@ -159,7 +159,7 @@ def refit(
         concurrency: cases in flight at once.
         store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
         trust: as for :func:`load`.
-        resume, fresh: continue, or forget, an interrupted refit; nothing is paid twice.
+        resume, fresh: continue an interrupted refit, so that nothing is paid twice, or forget it.
 
     Raises:
         ArtifactError: nothing of the version is fitted, or its name does not mean it. GoldError: the gold is not that

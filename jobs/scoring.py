@@ -108,15 +108,14 @@ def compare(
         seed: of the permutation test.
         asking: ``budget``, hard limits for everything together; ``mapping``, what the gold calls columns and labels;
             ``raters`` and ``merge``, the columns of several raters and the rule that merges them;
-            ``store``, the folder of artifacts (default ``$JURIST_STORE``, else ``./compiled``); ``resume`` or
-            ``fresh``, to continue or to forget an interrupted run of the same comparison, so that nothing is paid
-            twice; and, of judges given by name, as for
-            :func:`load`: ``samples``, ``threshold``, ``concurrency``, ``strictness``, ``verifier``, ``verifiers``,
-            ``adapter``, ``redraws``.
+            ``store``, the folder of artifacts (default ``$JURIST_STORE``, else ``./compiled``); ``fresh``, to forget an
+            interrupted run, which the same call otherwise continues, so that nothing is paid twice; and, of judges
+            given by name, as for :func:`load`: ``samples``, ``threshold``, ``concurrency``, ``strictness``,
+            ``verifier``, ``verifiers``, ``adapter``, ``redraws``.
 
     Raises:
         UsageError: they cannot be compared. JudgeError, ArtifactError: as :func:`load`. GoldError: the gold cannot
-        be used. CheckpointError: there is an unfinished run and neither ``resume`` nor ``fresh`` is given.
+        be used. CheckpointError: there is an unfinished run, and ``resume=False``.
         StoppedError: Ctrl-C or a limit; paid answers are kept. ModelError: a model cannot be used at all.
     """
     how: dict[str, Any] = {"repeats": repeats, "seed": seed}

@@ -1,15 +1,22 @@
 """True prevalence: the share of each label in a run, as judged, and corrected by the errors that the proof measured."""
 
+import os
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from ..cases import Value
+from ..errors import UsageError, checked
 from ..evaluation.prevalence import Prevalence, prevalence, tallies
 from ..evaluation.scale import Scale
+from ..keeping.artifacts import Store
 from ..keeping.loading import LoadedJudge, find_changed_conditions, read_proven_rows
+from ..report.shown import Shown
+from ..report.table import Table, table
 from ..runs.lines import unit_values
 from ..runs.outputs import lines_in
+from .judges import JudgeLike, load_for_new_rows
+from .surface import open_store
 
 POSITIVE = "positive: "
 """The beginning of the name of the share of all positive labels."""
@@ -38,6 +45,55 @@ class LabelShare:
             f"{judged}; corrected for the errors of its sealed test: {100 * share.value:.1f} % "
             f"(95 % interval {ends})"
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shares(Shown):
+    """The shares of the labels in a file of verdicts, as judged and corrected by the errors of the sealed test."""
+
+    judge: str  # ``JUDGE@VERSION``
+    output: str  # the file
+    shares: tuple[LabelShare, ...]  # empty where nothing is known of the judge's errors
+
+    def parts(self) -> list[Table | str]:
+        """Return the shares."""
+        rows = []
+        for share in self.shares:
+            corrected = str(share.proof) if not share.proof.problem else share.proof.problem
+            raw = "-" if share.proof.raw is None else f"{share.proof.raw:.3f}"
+            rows.append([share.name, raw, corrected, share.proof.units])
+        columns = ["label", "as judged", "corrected [95 % interval]", "units"]
+        return [table(f"{self.judge} in {self.output}", columns, rows)]
+
+    def records(self) -> list[dict[str, object]]:
+        """Return a row for each label."""
+        return [{"label": share.name, **asdict(share.proof)} for share in self.shares]
+
+
+@checked
+def share(
+    output: str | os.PathLike[str],
+    judge: JudgeLike,
+    *,
+    store: str | os.PathLike[str] | Store | None = None,
+) -> Shares:
+    """Return the share of each label in what :func:`jurist.run` wrote, corrected by the errors of the sealed test.
+
+    Args:
+        output: the file of verdicts.
+        judge: the version that wrote it; see :data:`JudgeLike`.
+        store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
+
+    Raises:
+        UsageError: it is a basic prompt, of whose errors no sealed test tells.
+    """
+    loaded = load_for_new_rows(judge, None, open_store(store), {})
+    if loaded.artifact is None:
+        raise UsageError(
+            f"{loaded.name} has no sealed test to correct shares by", hint="name a version, JUDGE@VERSION"
+        )
+    path = Path(output)
+    return Shares(judge=loaded.name, output=str(path), shares=label_shares(path, loaded))
 
 
 def label_shares(output: Path, judge: LoadedJudge) -> tuple[LabelShare, ...]:

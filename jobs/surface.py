@@ -14,10 +14,10 @@ import dspy
 from ..arguments.groups import Combining
 from ..engines.meter import Budget, Meter
 from ..engines.models import Model
-from ..errors import UsageError, printable
+from ..errors import UsageError, in_words_of_caller, printable
 from ..evaluation.votes import Rule
 from ..gold.goldset import Gold
-from ..gold.mapping import RowMapping
+from ..gold.mapping import MappingLike, RowMapping, make_mapping
 from ..keeping.artifacts import Store
 from ..keeping.contenders import Contender
 from ..keeping.loading import LoadedJudge
@@ -44,10 +44,6 @@ ModelLike: TypeAlias = str | Model | dspy.LM
 GoldLike: TypeAlias = str | os.PathLike[str] | Gold | Any
 """A bundled name, a path, ``hf:org/name``, a :class:`~jurist.Gold`, a list of dictionaries, or a table of pandas,
 Polars, PyArrow or ``datasets``."""
-
-
-MappingLike: TypeAlias = RowMapping | Mapping[str, str]
-"""How columns and labels are called, or of columns alone what each is to the judge."""
 
 
 class Loading(TypedDict, total=False):
@@ -187,19 +183,12 @@ def resolve_asking(asking: Asking) -> tuple[Surface, Budget, dict[str, Any]]:
     mapping = mapping.with_named(options.pop("raters", ()), options.pop("merge", None))
     start = Start(
         root=store.checkpoints,
-        resume=options.pop("resume", False),
+        resume=options.pop("resume", True),
         fresh=options.pop("fresh", False),
     )
     surface = options.pop("surface", None) or Surface(store, start, mapping)
     budget = options.pop("budget", None) or Budget()
     return surface, budget, options
-
-
-def make_mapping(mapping: MappingLike | None) -> RowMapping:
-    """Return the names of columns and labels; a dictionary holds names of columns."""
-    if isinstance(mapping, RowMapping):
-        return mapping
-    return RowMapping(columns=mapping or {})
 
 
 def read_gold(
@@ -242,7 +231,7 @@ def make_model(model: ModelLike) -> Model:
 
 def warn(*notes: str) -> None:
     """Warn of the notes that are not empty, each once; the warning names the line that called a public function."""
-    text = "; ".join(filter(None, dict.fromkeys(notes)))
+    text = in_words_of_caller("; ".join(filter(None, dict.fromkeys(notes))))
     if not text:
         return
     stacklevel = 1

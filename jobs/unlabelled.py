@@ -258,7 +258,7 @@ def prove(
     seed: int = 0,
     store: str | os.PathLike[str] | None = None,
     trust: bool = False,
-    resume: bool = False,
+    resume: bool = True,
     fresh: bool = False,
 ) -> LabelPlan:
     """Show whether a version is better than its basic prompt by labels where the two differ, on rows nobody labelled.

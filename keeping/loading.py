@@ -1,5 +1,6 @@
 """A judge that can be asked: with which model, at which temperature, how often, and by whom its frozen steps."""
 
+import copy
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -331,7 +332,7 @@ class LoadedJudge(Prompt):
             frozen_lm = connect(self.frozen_model, self.contexts.get("judge", self.context), reach=self.reach)
         asker = Asker(
             judge=self.judge,
-            program=self._program(),
+            program=self.make_program(),
             lm=lm,
             frozen_lm=frozen_lm,
             settings=replace(self.settings, sampling=self.sampling),
@@ -345,7 +346,7 @@ class LoadedJudge(Prompt):
             )
         return asker
 
-    def _program(self) -> dspy.Module:
+    def make_program(self) -> dspy.Module:
         """Return the judge's program with its prompt."""
         if self.artifact:
             return self.artifact.program(self.judge)
@@ -492,19 +493,49 @@ class LoadedJudge(Prompt):
 
 
 class JudgeModule(dspy.Module):
-    """A judge as a step of a program: its inputs -> its answer (``None`` without one), ``reasoning``, ``judgement``."""
+    """A judge as a step of a program: its inputs -> its answer (``None`` without one), ``reasoning``, ``judgement``.
+
+    Its predictors are those of the judge's program. An optimizer of DSPy may change their instructions and
+    demonstrations: the judge is then asked with these, through jurist's own channel.
+    """
 
     def __init__(self, judge: LoadedJudge) -> None:
         super().__init__()
         self.judge = judge
+        self.program = judge.make_program()
+        self._state = PromptState.of(self.program)  # as the judge has it
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
         """Judge one row."""
-        return self._prediction(self.judge(**inputs))
+        return self._traced(inputs, self._prediction(self.as_judge()(**inputs)))
 
     async def aforward(self, **inputs: Any) -> dspy.Prediction:
         """Judge one row inside a running event loop."""
-        return self._prediction(await self.judge.acall(**inputs))
+        return self._traced(inputs, self._prediction(await self.as_judge().acall(**inputs)))
+
+    def as_judge(self) -> LoadedJudge:
+        """Return the judge with the prompt that the predictors have by now, to be evaluated and compared."""
+        state = PromptState.of(self.program)
+        if state == self._state:
+            return self.judge
+        return replace(self.judge, state=state, artifact=None)
+
+    def deepcopy(self) -> "JudgeModule":
+        """Return a copy with predictors of its own; its calls are counted with those of the judge."""
+        copied = copy.copy(self)
+        copied.program = self.program.deepcopy()
+        return copied
+
+    def _traced(self, inputs: Mapping[str, Any], prediction: dspy.Prediction) -> dspy.Prediction:
+        """Return a prediction, after it was written into DSPy's trace under the predictor that gives the answer."""
+        trace = dspy.settings.trace
+        field = self.judge.judge.answer.field
+        for predictor in self.program.predictors():
+            outputs = predictor.signature.output_fields
+            if trace is not None and field in outputs:
+                values = {name: prediction[name] for name in outputs if name in prediction}
+                trace.append((predictor, dict(inputs), dspy.Prediction(**values)))
+        return prediction
 
     def _prediction(self, verdict: Verdict) -> dspy.Prediction:
         answer = self.judge.judge.answer

@@ -5,7 +5,7 @@ becomes a record with a line ``column: cell`` for each cell.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import zip_longest
 
@@ -225,3 +225,56 @@ def _html_cell(tag: str, column: Column, cell: str) -> str:
     if column.kind == "number":
         attributes += ' class="number"'
     return f"<{tag}{attributes}>{escape(cell)}</{tag}>"
+
+
+def html_of(parts: Iterable[Table | str]) -> str:
+    """Return tables and paragraphs as one HTML element for a notebook; no text in them is taken for markup."""
+    elements = []
+    for part in parts:
+        if isinstance(part, Table):
+            elements.append(render_html(part))
+        else:
+            elements.append(f"<p>{escape(part)}</p>")
+    return f"<div>{''.join(elements)}</div>"
+
+
+_LATEX_MARKS = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{mark: f"\\{mark}" for mark in "&%$#_{}"},
+}
+"""Mark of LaTeX -> how it is written as text."""
+
+
+def render_latex(table: Table, *, caption: str = "", label: str = "") -> str:
+    """Return a table in LaTeX with the rules of ``booktabs``; with a caption it floats.
+
+    Args:
+        table: its cells are texts, whose marks are escaped.
+        caption: LaTeX, above the table; empty: no float.
+        label: for references to it.
+    """
+    alignments = "".join("r" if column.kind == "number" else "l" for column in table.columns)
+    lines = [rf"\begin{{tabular}}{{{alignments}}}", r"\toprule"]
+    lines.append(_latex_row([column.name for column in table.columns]))
+    lines.append(r"\midrule")
+    for row in table.rows:
+        lines.append(_latex_row(row))
+    lines.extend([r"\bottomrule", r"\end{tabular}"])
+    if caption:
+        named = rf"\caption{{{caption}}}"
+        if label:
+            named += rf"\label{{{label}}}"
+        lines = [r"\begin{table}", r"\centering", named, *lines, r"\end{table}"]
+    return "\n".join(lines) + "\n"
+
+
+def _latex_row(cells: Sequence[str]) -> str:
+    """Return a row of a table in LaTeX."""
+    return " & ".join(map(escape_latex, cells)) + r" \\"
+
+
+def escape_latex(text: str) -> str:
+    """Return a text of one line that LaTeX shows unchanged."""
+    return "".join(_LATEX_MARKS.get(mark, mark) for mark in text)

@@ -1,14 +1,13 @@
 """What a result shows, from its JSON alone: the same tables and lines in a terminal and in a notebook."""
 
-from collections.abc import Iterable, Sequence
-from html import escape
+from collections.abc import Sequence
 
 from ..errors import plural
 from ..keeping.artifact_card import Artifact
 from ..keeping.card_parts import CascadeFound, CountsCard, ScoreCard
 from ..text.terms import shorten
 from .document import readable_text
-from .render import render_html
+from .render import html_of
 from .scores import (
     OFFLINE,
     ResultData,
@@ -254,14 +253,3 @@ def artifact_html(artifact: Artifact, note: str = "") -> str:
         parts.append(f"{spend_line(card.spend)}; {candidates} candidates")
     parts.append(f"artifact: {artifact.ref} in {artifact.path}{note}")
     return html_of(parts)
-
-
-def html_of(parts: Iterable[Table | str]) -> str:
-    """Return tables and paragraphs as one HTML element for a notebook; no text in them is taken for markup."""
-    elements = []
-    for part in parts:
-        if isinstance(part, Table):
-            elements.append(render_html(part))
-        else:
-            elements.append(f"<p>{escape(part)}</p>")
-    return f"<div>{''.join(elements)}</div>"

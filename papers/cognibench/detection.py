@@ -37,6 +37,7 @@ from ...keeping.logs import Log
 from ...keeping.paying import PaidJob
 from ...programs.cognibench import BELOW, CLEAR, COGNIBENCH, FOUND, STRICTNESS, statement_type
 from ...programs.judge import Judge
+from ...report.shown import Shown, score_record
 from ...report.table import Table, table
 from ...signatures.cognibench_labels import LABELS
 from ...text.wording import count_words
@@ -179,7 +180,7 @@ def _counts_by_type(labels: Sequence[str]) -> dict[str, int]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Detection:
+class Detection(Shown):
     """Detectors side by side: one line each, scored by kind, with paired tests."""
 
     table: str  # its name
@@ -241,6 +242,23 @@ class Detection:
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""
         return plain_fields(self)
+
+    def parts(self) -> list[Table | str]:
+        """Return both tables, the notes, and the tests in words."""
+        tests = [test.words for test in self.tests]
+        return [*self.sheets(), *self.notes, *tests]
+
+    def records(self) -> list[dict[str, object]]:
+        """Return a row for each detector, weighting, kind and statistic."""
+        records: list[dict[str, object]] = []
+        for line in self.lines:
+            for weighting in _UNITS:
+                for kind in _KINDS_IN_TABLE:
+                    for statistic in STATISTICS:
+                        score = line.cell(kind, statistic, weighting)
+                        place = {"method": line.name, "model": line.model, "by": weighting, "kind": kind}
+                        records.append({**place, "metric": statistic, **score_record(score)})
+        return records
 
     def sheets(self) -> list[Table]:
         """Return two tables: the scores by sentences, and by words."""

@@ -114,7 +114,7 @@ def test_a_damaged_journal_is_refused_and_left_as_it_is(tmp_path: Path, text: st
     path = tmp_path / "j"
     path.write_text(text * 100)
     with pytest.raises(
-        CheckpointError, match=r"j: cannot be used: .*; it is damaged: start again with --fresh"
+        CheckpointError, match=r"j: cannot be used: .*; it is damaged: start again with fresh=True"
     ):
         Journal(path)
     assert path.read_text() == text * 100

@@ -134,7 +134,7 @@ def test_a_stated_price_is_what_a_call_costs_and_what_a_limit_is_kept_by() -> No
     with Wire(OPENAI) as wire:
         ask(wire, "openai/nobody-lists-this", context, price_in=2.0, price_out=10.0)
         assert context.ledger.spend().cost == pytest.approx(0.003)
-        with pytest.raises(UsageError, match=r"price of openai/nobody-lists-this is not known.*--price-in"):
+        with pytest.raises(UsageError, match=r"price of openai/nobody-lists-this is not known.*price_in"):
             ask(wire, "openai/nobody-lists-this", CallContext.fresh(Budget(cost=1.0)))
     assert len(wire.arrived) == 1
 

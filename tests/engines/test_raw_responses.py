@@ -8,7 +8,7 @@ import pytest
 from small import cli, ok, read_jsonl, write_jsonl
 
 from jurist.errors import GoldError
-from jurist.gold.goldset import Gold, import_gold
+from jurist.gold.goldset import Gold, convert_gold
 from jurist.programs.catalogue import find
 from jurist.programs.cognibench import COGNIBENCH
 
@@ -41,7 +41,7 @@ def test_judges_of_one_sentence_keep_its_place_too(judge: str, tmp_path: Path) -
     assert len(units) == 5
     assert all(RESPONSE[unit["start"] : unit["end"]] == unit["text"] for unit in units)
     gold = Gold.load("rows.jsonl", find(judge), labelled=False)
-    import_gold("rows.jsonl", find(judge), tmp_path / "own.jsonl", labelled=False)
+    convert_gold("rows.jsonl", find(judge), tmp_path / "own.jsonl", labelled=False)
     again = Gold.load(tmp_path / "own.jsonl", find(judge), labelled=False)
     assert [(case.id, case.spans) for case in again.cases] == [(case.id, case.spans) for case in gold.cases]
 

@@ -12,7 +12,7 @@ from small import cli, ok
 
 from jurist.errors import GoldError, UsageError
 from jurist.evaluation.votes import majority
-from jurist.gold.goldset import Gold, import_gold
+from jurist.gold.goldset import Gold, convert_gold
 from jurist.gold.raters import RULES, Rule, merge, merge_case, merge_gold, strata
 from jurist.gold.rows import CATEGORIES
 from jurist.gold.writing import write_jsonl
@@ -55,7 +55,7 @@ def test_scores_have_a_median_and_a_mean() -> None:
         [None, None],
     ]
     with pytest.raises(
-        UsageError, match="--merge median is of scores, and fect gives none; use one of unanimous"
+        UsageError, match='merge="median" is of scores, and fect gives none; use one of unanimous'
     ):
         merge_gold(Gold.load("fect-mini", FECT), "median")
 
@@ -163,9 +163,9 @@ def test_what_is_imported_by_a_rule_reads_back_with_the_same_ratings(
     labels = [labels for case in before.cases for labels in (*case.ratings.values(), case.gold or ())]
     if not any(map(any, labels)):
         with pytest.raises(GoldError, match="has a label or a rating"):
-            import_gold(raw, judge, out, merge=rule)
+            convert_gold(raw, judge, out, merge=rule)
         return
-    written = import_gold(raw, judge, out, merge=rule)
+    written = convert_gold(raw, judge, out, merge=rule)
     again = Gold.load(out, judge, labelled=False)
     kept = {case.id for case in (*written.cases, *written.ambiguous)}
     assert [case.id for case in again.cases] == [case.id for case in before.cases if case.id in kept]
@@ -175,7 +175,7 @@ def test_what_is_imported_by_a_rule_reads_back_with_the_same_ratings(
         assert (case.gold if case.known else None) == wanted[case.id].gold
     # the file says itself what is ambiguous: adjudicated takes its labels as they are
     assert strata(before, rule).ambiguous == strata(again).ambiguous
-    import_gold(out, judge, raw, merge="adjudicated")
+    convert_gold(out, judge, raw, merge="adjudicated")
     assert raw.read_bytes() == out.read_bytes()
 
 
@@ -188,7 +188,7 @@ def test_ambiguous_rows_are_written_with_ratings_and_category_and_no_label(tmp_p
         {"conversation": "c", "claim": "5", "factual": True},
     ]
     write_jsonl(rows, tmp_path / "raw.jsonl")
-    gold = import_gold(tmp_path / "raw.jsonl", FECT, tmp_path / "g.jsonl", merge="unanimous")
+    gold = convert_gold(tmp_path / "raw.jsonl", FECT, tmp_path / "g.jsonl", merge="unanimous")
     assert (len(gold.cases), len(gold.ambiguous), gold.skipped) == (2, 2, 3)
     lines = [json.loads(line) for line in (tmp_path / "g.jsonl").read_text().splitlines()]
     assert [(line["claim"], line.get("factual"), line.get("ambiguity")) for line in lines] == [
@@ -213,7 +213,7 @@ def columns(place: Path, rater: str, labels: dict[str, str], reason: str = "") -
 def test_the_files_of_several_raters_are_joined_and_the_command_says_what_it_wrote(tmp_path: Path) -> None:
     sheets = {"ann": {"1": "true", "2": "false", "3": ""}, "bob": {"1": "true", "2": "true", "3": "false"}}
     files = [columns(tmp_path, rater, labels, "sentiment") for rater, labels in sheets.items()]
-    gold = import_gold(files, FECT, tmp_path / "g.jsonl", merge="unanimous")
+    gold = convert_gold(files, FECT, tmp_path / "g.jsonl", merge="unanimous")
     labels = {case.inputs["claim"]: case.gold for case in gold.cases}
     assert labels == {"1": ("factual",), "3": ("non_factual",)}
     (ambiguous,) = gold.ambiguous

@@ -35,7 +35,7 @@ def basic() -> jurist.LoadedJudge:
         (lambda: jurist.load(CHECK, model=dspy.LM("openai/x", n=2)), jurist.JuristError, "does not send n of"),
         (lambda: jurist.load(CHECK, model=dspy.LM("openai/x", api_key="k")), jurist.JuristError, "written nowhere"),
         (lambda: jurist.evaluate(basic(), ROWS, samples=3), jurist.JuristError, "keeps its own samples; give that to"),
-        (lambda: jurist.gate(basic(), ROWS), jurist.JuristError, "nothing to pass; give --min METRIC=VALUE"),
+        (lambda: jurist.gate(basic(), ROWS), jurist.JuristError, "nothing to pass; give minimum="),
         (lambda: jurist.gate(basic(), ROWS, minimum={"accuracy": 0}, margin=0.1), jurist.JuristError, "than what"),
         (lambda: jurist.gate(basic(), ROWS, minimum={"f1": 0}, max_unusable=5), jurist.JuristError, "that can be met"),
         (lambda: jurist.gate(basic(), ROWS, not_worse_than=CHECK, margin=-1), jurist.JuristError, "that can be met"),
@@ -61,7 +61,7 @@ def basic() -> jurist.LoadedJudge:
                 (partial(jurist.compile, CHECK, ROWS), "budget", 3, "Budget"),
                 (partial(jurist.compile, CHECK, ROWS), "shares", "5/2/3", "tuple"),
                 (partial(jurist.export, CHECK, "python"), "store", 3, r"str . PathLike\[str\] . Store"),
-                (partial(jurist.Gold.of, ROWS), "judge", "fect", "Judge"),
+                (partial(jurist.Gold.of, ROWS), "judge", 5, "Judge"),
                 (jurist.Store, "root", 3, "Path . str"),
                 (jurist.Model, "timeout", "9", "float"),
             )
@@ -200,7 +200,7 @@ def test_an_optimizer_of_ones_own_needs_no_package(tmp_path: Path) -> None:
         ({"optimizer": dspy.KNNFewShot}, "is no optimizer; give an instance"),
         (
             {"optimizer": Remind(), "options": {"sentence": "x"}},
-            "remind has its settings already; leave out --set",
+            "remind has its settings already; leave out options=",
         ),
     ):
         with pytest.raises(jurist.JuristError, match=said):

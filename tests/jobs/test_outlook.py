@@ -109,7 +109,9 @@ def test_an_unknown_price_of_a_provider_is_asked_about_unless_calls_are_limited(
     approve(10, None, Budget(calls=10), yes=False, **named)
     with pytest.raises(UsageError, match="up to 10 calls to p/m, whose price is not known"):
         approve(10, None, Budget(), yes=False, **named)
-    with pytest.raises(UsageError, match="--max-cost cannot be kept: the price of p/m"):
+    with pytest.raises(
+        UsageError, match=r"budget=jurist.Budget\(cost=...\) cannot be kept: the price of p/m"
+    ):
         approve(10, None, Budget(cost=1.0), yes=True, **named)
 
 

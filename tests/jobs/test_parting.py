@@ -34,13 +34,15 @@ def test_a_test_that_can_show_nothing_ends_before_anything_is_spent() -> None:
     refused = cli("compile", "fect", "--gold", "gold.jsonl", *FAST)
     assert refused.code == 2
     assert "the sealed test has 4 groups" in refused.err or "the sealed test has 5 groups" in refused.err
-    assert "give the test more of them (--split 20/20/60); --anyway goes on" in refused.err
+    assert "give the test more of them (--split 20/20/60); anyway=True goes on" in refused.err
     assert not Path("compiled").exists()
     assert "sealed test" in ok("compile", "fect", "--gold", "gold.jsonl", "--split", "15/15/70", *FAST).out
     assert ok("compile", "fect", "--gold", "gold.jsonl", "--anyway", *FAST).code == 0
-    with pytest.raises(TooFewGroupsError, match=r"label rows of about \d+ more groups, .*--anyway goes on"):
+    with pytest.raises(
+        TooFewGroupsError, match=r"label rows of about \d+ more groups, .*anyway=True goes on"
+    ):
         jurist.compile("fect", claims(5), shares=(0.3, 0.2, 0.5))
-    with pytest.raises(TooFewGroupsError, match=r"label rows of about 1 more group; --anyway goes on"):
+    with pytest.raises(TooFewGroupsError, match=r"label rows of about 1 more group; anyway=True goes on"):
         jurist.compile("fect", claims(7), shares=(0.1, 0.1, 0.8))
 
 

@@ -55,7 +55,10 @@ def test_what_was_begun_is_not_overwritten_unless_it_is_to_be_forgotten(
         pay(folder / name, calls)
     for _ in range(2):
         if begun:
-            with pytest.raises(CheckpointError, match="--resume"):
+            with pytest.raises(
+                CheckpointError,
+                match="make the same call again to continue it without paying again, or fresh=True to forget it",
+            ):
                 opened(tmp_path)
         else:
             opened(tmp_path)

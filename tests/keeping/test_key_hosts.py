@@ -64,7 +64,7 @@ def test_a_person_is_asked_once_for_a_host(
     replies = iter(["n\n", "y\n"])
     monkeypatch.setattr("sys.stdin", Terminal())
     monkeypatch.setattr(questions, "_typed_line", lambda seconds: next(replies))
-    with pytest.raises(NotApprovedError, match="--api-key-env"):
+    with pytest.raises(NotApprovedError, match="key_env"):
         approve_keys([model], yes=False)
     approve_keys([model, model], yes=False)
     approve_keys([model], yes=False)

@@ -160,7 +160,7 @@ def test_a_limit_holds_over_all_starts_and_says_how_to_go_on(tmp_path: Path, cal
             pytest.raises(
                 StoppedError,
                 match=rf"^the budget of {calls} calls is spent; best so far: x; {calls} paid answers are kept in .*; "
-                "raise the limit and add --resume",
+                "raise the limit and make the same call again",
             ) as ended,
             paying(Asking(calls), start_) as job,
         ):

@@ -16,7 +16,7 @@ from small import cli, ok, read_jsonl, write_jsonl
 from tickets import chat, most_like, rows, settled_in
 
 import jurist
-from jurist.gold.goldset import Gold, import_gold
+from jurist.gold.goldset import Gold, convert_gold
 from jurist.gold.mapping import RowMapping
 from jurist.jobs.derived_versions import forget
 from jurist.jobs.renewing import remember_cases
@@ -174,6 +174,6 @@ def test_a_row_says_why_in_any_column_and_of_each_rater(
             writer = csv.DictWriter(out, list(dict.fromkeys(key for row in cells for key in row)))
             writer.writeheader()
             writer.writerows(cells)
-    gold = import_gold(file, judge, "again.jsonl", mapping=RowMapping(columns=columns), merge="majority")
+    gold = convert_gold(file, judge, "again.jsonl", mapping=RowMapping(columns=columns), merge="majority")
     assert [case.reason for case in gold.cases] == [reason, ""]
     assert [case.reason for case in Gold.load("again.jsonl", judge).cases] == [reason, ""]

@@ -172,7 +172,7 @@ def test_retry_after_is_kept(serve: Serve, waits: list[float], header: str | Non
 
 def test_a_limit_of_a_day_ends_the_job_and_names_its_time(serve: Serve, waits: list[float]) -> None:
     server = serve(faults={0: "429"}, retry_after="432")
-    with pytest.raises(ModelError, match=r"takes requests again in 7 min 12 s, at \d{4}-.*--resume"):
+    with pytest.raises(ModelError, match=r"takes requests again in 7 min 12 s, at \d{4}-.*resume=True"):
         asker(server).ask(CASES[0])
     assert (server.count, waits) == (1, [])
 

@@ -70,7 +70,7 @@ def test_a_version_keeps_its_rule(
 
 
 def test_a_rule_of_scores_is_refused_by_labels() -> None:
-    with pytest.raises(UsageError, match="no scores that have a mean; leave out --combine"):
+    with pytest.raises(UsageError, match="no scores that have a mean; leave out combine="):
         load_judge(FECT, store=Store("compiled"), version="basic", samples=3, combine="mean")
 
 

@@ -1,0 +1,121 @@
+"""The report page of a version, of a file of verdicts, or of a saved result."""
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..errors import GoldError, checked
+from ..gold.goldset import Gold, gold_source
+from ..gold.writing import write_whole
+from ..keeping.artifact_card import Artifact
+from ..keeping.artifacts import Store
+from ..keeping.naming import judge_of_artifact
+from ..programs.judge import Judge
+from ..report.artifact import ArtifactReport
+from ..report.document import Document
+from ..report.judged import cascade_report, saved_report
+from ..report.page import as_page
+from ..runs.outputs import lines_in
+from .compiling import Compiled
+from .surface import open_store
+
+_FILES = (".json", ".jsonl", ".csv")
+"""Ends of the names of files that are no references of versions."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """A page that can be opened alone: the decision, scores, changed words and cases."""
+
+    subject: str  # what it is about
+    headline: str  # the decision in a sentence
+    page: str = field(repr=False)  # the page as HTML
+    path: Path | None  # where it was written
+    problem: str = ""  # why the inputs of the cases are not in it; empty if they are
+    document: Document = field(repr=False, compare=False)  # its sections
+
+
+@checked
+def write_report(
+    subject: str | os.PathLike[str] | Artifact | Compiled,
+    output: str | os.PathLike[str] | None = None,
+    *,
+    gold: str | None = None,
+    store: str | os.PathLike[str] | Store | None = None,
+) -> Report:
+    """Make the report of a version, of what :func:`jurist.run` wrote, or of a saved result.
+
+    Args:
+        subject: ``JUDGE`` or ``JUDGE@VERSION``, a version, what was compiled, or a file of verdicts or of ``--output``.
+        output: the page to write; default: none.
+        gold: the gold of the proof, where it is not found again by itself.
+        store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
+
+    Raises:
+        ArtifactError: no such version. JuristError: it was never proven. GoldError: ``gold`` is other gold.
+    """
+    made = make_report(subject, open_store(store), gold)
+    if output is None:
+        return made
+    write_whole(made.page, Path(output))
+    return Report(**{**vars(made), "path": Path(output)})
+
+
+def make_report(
+    subject: str | os.PathLike[str] | Artifact | Compiled,
+    store: Store,
+    gold_name: str | None = None,
+    store_words: str = "",
+) -> Report:
+    """Return a report without writing it; ``store_words`` are the options by which its commands find the store."""
+    if isinstance(subject, str | os.PathLike) and Path(subject).suffix in _FILES:
+        path = Path(subject)
+        return _report_of(saved_report(path, (line for _, line in lines_in(path))))
+    if isinstance(subject, Compiled):
+        subject = subject.artifact
+    artifact = subject if isinstance(subject, Artifact) else store.load(os.fspath(subject))
+    cascade = artifact.about.cascade
+    if cascade is not None and cascade.found:
+        return _report_of(cascade_report(artifact, cascade.found))
+    judge = judge_of_artifact(artifact, store)
+    gold, problem = _proof_gold(gold_name, artifact, judge, store)
+    made = ArtifactReport(
+        artifact=artifact,
+        judge=judge,
+        store=store,
+        gold=gold,
+        no_gold=problem,
+        store_option=store_words,
+    )
+    return _report_of(made.document(), problem)
+
+
+def _report_of(document: Document, problem: str = "") -> Report:
+    """Return the report of a document."""
+    return Report(
+        subject=document.subject,
+        headline=document.headline,
+        page=as_page(document),
+        path=None,
+        problem=problem,
+        document=document,
+    )
+
+
+def _proof_gold(
+    gold_name: str | None, artifact: Artifact, judge: Judge, store: Store
+) -> tuple[Gold | None, str]:
+    """Return the gold of the proof, or why it cannot be read; one that was named must be readable."""
+    if gold_name is not None:
+        gold, proof = Gold.load(gold_name, judge), artifact.proof_records()
+        gold_ids = {case.id for case in gold.cases}
+        proof_ids = {record.case for record in proof}
+        if proof and proof_ids.isdisjoint(gold_ids):
+            problem = f"{gold_name} holds no case that {artifact.ref} was proven on"
+            raise GoldError(problem, hint="name its own gold set")
+        return gold, ""
+    origin = artifact.about.gold.holdout or artifact.about.gold
+    try:
+        return Gold.again(origin, judge, gold_source(origin, store)), ""
+    except GoldError as error:
+        return None, f"{error.message}; name the gold with --gold"

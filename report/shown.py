@@ -1,0 +1,59 @@
+"""Results in Python: tables in a notebook, as a data frame, and as LaTeX."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ..errors import importing_extra
+from .render import html_of, render_latex
+from .table import Table
+
+if TYPE_CHECKING:
+    import pandas
+
+    from ..evaluation.intervals import Estimate
+
+
+class Shown:
+    """A result with tables. Subclasses give ``parts`` and ``records``."""
+
+    def parts(self) -> Sequence[Table | str]:
+        """Return the tables and lines that a notebook shows, the main table first."""
+        raise NotImplementedError
+
+    def records(self) -> Sequence[Mapping[str, object]]:
+        """Return the rows of :meth:`to_frame`, each a mapping of columns to values."""
+        raise NotImplementedError
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return the figures as a ``pandas.DataFrame``, unrounded, with the 95 % interval from ``low`` to ``high``.
+
+        Raises:
+            JuristError: pandas is not installed.
+        """
+        with importing_extra("frames"):
+            import pandas
+        return pandas.DataFrame(list(self.records()))
+
+    def to_latex(self, *, caption: str = "", label: str = "") -> str:
+        """Return the main table as LaTeX, which needs the package ``booktabs``.
+
+        Args:
+            caption: LaTeX; where it is given, the table floats.
+            label: for ``\\\\ref``; with a caption.
+        """
+        for part in self.parts():
+            if isinstance(part, Table):
+                return render_latex(part, caption=caption, label=label)
+        return ""
+
+    def _repr_html_(self) -> str:
+        return html_of(self.parts())
+
+
+def score_record(score: Estimate | None) -> dict[str, float | None]:
+    """Return the value of a score or an estimate, and the ends of its interval, for a record."""
+    if score is None:
+        return {"value": None, "low": None, "high": None}
+    return {"value": score.value, "low": score.interval.low, "high": score.interval.high}

@@ -1,0 +1,98 @@
+"""Errors name arguments of Python where Python reads them, and options of the command line where that does."""
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from small import cli
+
+import jurist
+from jurist.errors import ARGUMENTS, JuristError, answering_command_line, in_words_of_python
+
+ROOT = Path(jurist.__file__).parent
+PAIRS = {
+    "add --resume to continue it, or --fresh to forget it": "make the same call again to continue it, or fresh=True to "
+    "forget it",
+    "raise --max-calls to 300": "raise budget=jurist.Budget(calls=...) to 300",
+    "limit it with --max-calls 300": "limit it with budget=jurist.Budget(calls=300)",
+    "use --temperature 1 and no --max-tokens": "use model=jurist.Model(temperature=1) and no "
+    "model=jurist.Model(max_tokens=...)",
+    "--column Verdict=label": 'mapping={"Verdict": "label"}',
+    "--column 'a[b=c].d=label' finds it": 'mapping={"a[b=c].d": "label"} finds it',
+    "--map ok=send: 'x' is no answer": 'mapping=jurist.RowMapping(labels={"ok": "send"}): \'x\' is no answer',
+    "(--split 20/20/60)": "(shares=(0.2, 0.2, 0.6))",
+    "--set rows_per_point=500": 'options={"rows_per_point": 500}',
+    "give --min f1=0.8, or --not-worse-than": 'give minimum={"f1": 0.8}, or not_worse_than=',
+    "name a --model that does": "name a model= that does",
+    "try --adapter json, or a larger --model": 'try adapter="json", or a larger model=',
+    "--raters ann,bob if each": 'raters="ann,bob" if each',
+    "--merge median is of scores": 'merge="median" is of scores',
+    "compile with --no-words": "compile with words=False",
+    "jurist gold check lists all, --rejects F.jsonl sets them aside": "jurist gold check lists all, "
+    'rejects=jurist.Rejects("F.jsonl") sets them aside',
+    "jurist compile JUDGE --model M --api-base URL": "jurist compile JUDGE --model M --api-base URL",
+    "a column -- and no option": "a column -- and no option",
+}
+
+
+@pytest.mark.parametrize("text", PAIRS)
+def test_an_option_is_the_argument_that_says_the_same(text: str) -> None:
+    assert in_words_of_python(text) == PAIRS[text]
+
+
+def test_the_reader_decides() -> None:
+    assert "price_in" in str(JuristError("x", hint="state it with --price-in"))
+    with answering_command_line():
+        assert str(JuristError("x", hint="state it with --price-in")) == "x; state it with --price-in"
+    assert "price_in" in str(JuristError("x", hint="state it with --price-in"))
+    refused = cli("gate", "fect:basic", "--gold", "fect-mini")
+    assert "give --min METRIC=VALUE" in refused.err
+    with pytest.raises(JuristError, match="give minimum="):
+        jurist.gate("fect:basic", "fect-mini")
+
+
+def test_every_argument_is_one_of_a_public_function() -> None:
+    known: set[str] = {"at_least", "ask_old", "against", "use", "labels"}
+    for name in jurist.__all__:
+        value = getattr(jurist, name)
+        if callable(value):
+            try:
+                known |= set(inspect.signature(value).parameters)
+            except ValueError:
+                continue
+    known |= set(inspect.get_annotations(__import__("jurist.jobs.surface", fromlist=["Asking"]).Asking))
+    known |= set(inspect.get_annotations(__import__("jurist.jobs.surface", fromlist=["Loading"]).Loading))
+    for flag, argument in ARGUMENTS.items():
+        for name in re.findall(r"(?<![\w.])(\w+)=", argument):
+            assert name in known, f"{flag}: no public function takes {name}"
+
+
+SHELL_ONLY = {
+    *{"--all", "--benchmark", "--canary", "--characters", "--engine", "--from", "--history", "--instruction"},
+    *{"--no-probe", "--per-document", "--prefer", "--score", "--tasks", "--types", "--verbose"},
+}
+"""Options of commands that no function of Python stands for."""
+
+
+def _texts(path: Path) -> Iterator[str]:
+    """Yield the texts of a module that are no docstrings."""
+    tree = ast.parse(path.read_text("utf-8"))
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+            yield node.value
+
+
+def test_every_option_in_a_message_has_its_argument() -> None:
+    folders = ("engines", "evaluation", "gold", "jobs", "keeping", "optimizers", "programs", "runs")
+    missing: dict[str, str] = {}
+    for folder in folders:
+        for path in (ROOT / folder).rglob("*.py"):
+            for text in _texts(path):
+                for flag in re.findall(r"(?<![\w-])--[a-z][a-z-]*[a-z]", text):
+                    if flag not in ARGUMENTS and flag not in SHELL_ONLY | {"--column", "--map"}:
+                        missing[flag] = path.name
+    assert missing == {}
