@@ -59,6 +59,18 @@ def _python() -> Iterator[str]:
             continue
         text = inspect.cleandoc(value.__doc__ or "")
         yield f"\n## jurist.{name}\n\n```text\n{name}{_signature(value)}\n\n{text}\n```"
+        if isinstance(value, type):
+            yield from _methods(name, value)
+
+
+def _methods(name: str, value: type) -> Iterator[str]:
+    """Yield the public methods of a class that is jurist's own, with their docstrings."""
+    for method_name, method in inspect.getmembers(value, inspect.isroutine):
+        is_own = (getattr(method, "__module__", "") or "").startswith("jurist.")
+        if method_name.startswith("_") or not is_own:
+            continue
+        text = inspect.cleandoc(method.__doc__ or "")
+        yield f"\n### {name}.{method_name}\n\n```text\n{method_name}{_signature(method)}\n\n{text}\n```"
 
 
 def _signature(value: Any) -> str:
