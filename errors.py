@@ -86,6 +86,7 @@ ARGUMENTS: Mapping[str, str] = {
     "--tokens-per-row": "tokens_per_row={}",
     "--trust": "trust=True",
     "--use": "use=True",
+    "--verifier": "verifiers=...",
 }
 """Option of the command line -> the argument of Python that says the same; ``{}`` is the place of its value."""
 _PAIRS: Mapping[str, str] = {

@@ -1,5 +1,6 @@
 """``jurist artifacts`` with its actions, but for ``remember``, and ``jurist report``: what a store keeps."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from textwrap import indent
 from typing import Any

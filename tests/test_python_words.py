@@ -71,7 +71,17 @@ def test_every_argument_is_one_of_a_public_function() -> None:
 
 
 SHELL_ONLY = {
-    *{"--all", "--benchmark", "--canary", "--characters", "--engine", "--from", "--history", "--instruction"},
+    *{
+        "--all",
+        "--benchmark",
+        "--canary",
+        "--characters",
+        "--engine",
+        "--from",
+        "--history",
+        "--instruction",
+        "--language",
+    },
     *{"--no-probe", "--per-document", "--prefer", "--score", "--tasks", "--types", "--verbose"},
 }
 """Options of commands that no function of Python stands for."""

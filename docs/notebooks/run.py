@@ -19,8 +19,10 @@ def output_of(code: str, names: dict[str, Any]) -> str:
     """Run a cell; return what it prints, and then the text of its last expression."""
     tree = ast.parse(code)
     last = None
-    if tree.body and isinstance(tree.body[-1], ast.Expr):
-        last = ast.Expression(tree.body.pop().value)
+    end = tree.body[-1] if tree.body else None
+    if isinstance(end, ast.Expr):
+        tree.body.pop()
+        last = ast.Expression(end.value)
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), warnings.catch_warnings():
         warnings.simplefilter("ignore")
