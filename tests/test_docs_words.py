@@ -63,7 +63,7 @@ HABITS = {
 }
 """What a rule asks for -> words that break it."""
 
-MOST_WORDS = 46_000
+MOST_WORDS = 43_000
 """Words of `docs/`, which may only become fewer."""
 
 
@@ -80,7 +80,10 @@ def test_habits_that_make_a_page_hard_are_absent(page: Path) -> None:
 
 
 def test_the_documentation_only_becomes_shorter() -> None:
-    words = sum(len(page.read_text(encoding="utf-8").split()) for page in DOCS)
+    words = 0
+    for page in DOCS:
+        parts = page.read_text(encoding="utf-8").split()
+        words += len([part for part in parts if set(part) - set("|-:")])  # lines of tables are no words
     assert words <= MOST_WORDS, f"{words:,} words: shorten a page, or leave one out"
 
 

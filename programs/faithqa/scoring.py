@@ -254,8 +254,20 @@ def score_of_marks(
             reason += f" (the query does not say {part.anchor!r})"
         reasons.append(reason)
     score = weighted_score(constraint_weights, satisfied)
-    reasons.append(f"{score:.2f}: {band(score)}")
+    reasons.append(f"{_count_by_priority(constraints, satisfied)}; {score:.2f}: {band(score)}")
     return {"score": score, "reasoning": "\n".join(reasons), "unanchored": len(unanchored_parts)}
+
+
+def _count_by_priority(constraints: Sequence[Part], satisfied: Sequence[bool]) -> str:
+    """Return how many constraints of each priority are satisfied (Table 7): ``mandatory 2/3, optional 0/1``."""
+    met: dict[str, list[bool]] = {}
+    for part, is_met in zip(constraints, satisfied, strict=True):
+        met.setdefault(PRIORITY[part.category], []).append(is_met)
+    words: list[str] = []
+    for priority in dict.fromkeys(PRIORITY.values()):
+        if priority in met:
+            words.append(f"{priority} {sum(met[priority])}/{len(met[priority])}")
+    return ", ".join(words)
 
 
 def _read_constraints(rule: Rule, reply: Reply, texts: Sequence[str], places: Sequence[int]) -> list[object]:

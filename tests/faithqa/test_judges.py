@@ -135,22 +135,25 @@ def scored(
 
 @pytest.mark.parametrize("call", [blocking, waiting])
 @pytest.mark.parametrize(
-    ("mapped", "labels", "score", "words"),
+    ("mapped", "labels", "score", "words", "counts"),
     [
-        # 3 + 3 + 2 of 3 + 2 + 3 + 2
-        ({"constraints": [NAME, THREE, PERU, SHORT]}, "soss", 80 / 10, "(three are named): omitted: two"),
-        ({"constraints": [NAME, THREE, {**PERU, "anchor": "Peruvian"}]}, "sos", 60 / 8, "does not say 'Peruvian'"),
-        ({"missing": ["article"], "constraints": []}, "sos", 40 / 7, "missing: article"),
+        # 3 + 3 + 2 of 3 + 2 + 3 + 2; the counts by priority are those of Table 7
+        ({"constraints": [NAME, THREE, PERU, SHORT]}, "soss", 80 / 10, "(three are named): omitted: two",
+         "mandatory 2/2, important 1/2"),
+        ({"constraints": [NAME, THREE, {**PERU, "anchor": "Peruvian"}]}, "sos", 60 / 8, "does not say 'Peruvian'",
+         "mandatory 2/2, important 0/1"),
+        ({"missing": ["article"], "constraints": []}, "sos", 40 / 7, "missing: article",
+         "mandatory 1/2, optional 1/1"),
     ],
 )  # fmt: skip
 def test_the_score_is_computed_from_marks_and_weights(
-    mapped: dict[str, Any], labels: str, score: float, words: str, call: Callable[..., Any]
+    mapped: dict[str, Any], labels: str, score: float, words: str, counts: str, call: Callable[..., Any]
 ) -> None:
     marks = [{**mark, "evidence": "two"} for mark in marks_of(labels)]
     said = scored(mapped, marks, "Amazon and Rimac", call)
     assert said.score == pytest.approx(score)
     assert words in said.reasoning
-    assert said.reasoning.endswith(f"{score:.2f}: {'major' if score < 6 else 'partial'}")
+    assert said.reasoning.endswith(f"\n{counts}; {score:.2f}: {'major' if score < 6 else 'partial'}")
 
 
 @pytest.mark.parametrize(
