@@ -1,8 +1,8 @@
 """Judges of one sentence: what it does, whether a stated fact is there, and its tier (CogniBench sections 2.1, 2.2).
 
-Their rows are sentences. A row of CogniBench (a whole response with a label for each sentence) is expanded: each
-sentence that concerns the judge becomes a row, with the response before it as context, and its group stays the
-dialogue's.
+Their rows are sentences. A row of CogniBench (a whole response with a label for each sentence, or a dialogue) is
+expanded: each sentence that concerns the judge becomes a row, with the response before it as context, and its group
+stays the dialogue's.
 
 The tier of a cognitive statement takes up to three decisions in sequence (figure 3). Is it rational? Only if so: is it
 grounded? Only if so: is it irrefutable? The first no ends it, as it does for the paper's annotators (table 1: deciding
@@ -22,7 +22,15 @@ from ..signatures.cognibench_labels import LABELS, TIERS, Faithfulness, Statemen
 from ..text.sentences import locate
 from ..text.turns import Text
 from .answers.labels import OneLabel
-from .cognibench import BELOW, STRICTNESS, CogniBenchRow, dialogue_of, statement_type, strictness_option
+from .cognibench import (
+    BELOW,
+    STRICTNESS,
+    CogniBenchRow,
+    dialogue_of,
+    statement_type,
+    strictness_option,
+    turns_of,
+)
 from .judge import Judge, OwnProgram, Row, own_signature
 
 if TYPE_CHECKING:
@@ -46,12 +54,20 @@ class SentenceRow(pydantic.BaseModel):
 
 
 def by_sentence(row: Row, field: str, labels: Mapping[Label, Label]) -> Sequence[Row]:
-    """Return the rows of a response's sentences that concern a judge; a row about one sentence, or else, as it is."""
+    """Return the rows of a response's sentences, or a dialogue's, that concern a judge; another row as it is."""
     # ``labels`` are CogniBench's labels with the judge's, which go to ``field``; a label that is not there does not
     # concern it. A sentence that nobody labelled concerns every judge, and comes out unlabelled. Raters who gave a
     # sentence a label that does not concern the judge are not among its ratings.
-    if "sentence" in row or not row.keys() & {"sentences", "response"}:
+    if "sentence" in row or not row.keys() & {"sentences", "response", "turns"}:
         return (row,)
+    rows: list[Row] = []
+    for response_row in turns_of(row):
+        rows.extend(_rows_of_response(response_row, field, labels))
+    return rows
+
+
+def _rows_of_response(row: Row, field: str, labels: Mapping[Label, Label]) -> list[Row]:
+    """Return the rows of a response's sentences that concern a judge."""
     response = CogniBenchRow.model_validate(dict(row))
     shared_fields = {
         "reference": response.reference,

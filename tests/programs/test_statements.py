@@ -103,3 +103,19 @@ def test_run_takes_responses_and_counts_those_that_hold_nothing(tmp_path: Path) 
     lines = [json.loads(line) for line in out.read_text().splitlines()]
     assert [line["units"][0]["text"] for line in lines] == ROW["sentences"]
     assert {line["label"] for line in lines} <= {"faithful", "invented"}
+
+
+def test_the_sentences_of_a_dialogue_are_those_of_its_turns(tmp_path: Path) -> None:
+    said = ("What of it?", "It was built in 1802. It closed.", "And then?", "It must have been loved.")
+    turns = [{"role": ("user", "assistant")[n % 2], "content": text} for n, text in enumerate(said)]
+    path = tmp_path / "d.jsonl"
+    path.write_text(json.dumps({"id": "mill", "reference": REFERENCE, "turns": turns}) + "\n")
+    cases = read_rows(path, find("statement-type"))
+    assert [case.inputs["sentence"] for case in cases] == [
+        "It was built in 1802.",
+        "It closed.",
+        "It must have been loved.",
+    ]
+    assert {case.group for case in cases} == {"mill"}
+    assert cases[1].inputs["before"] == "It was built in 1802."
+    assert "And then?" in cases[2].inputs["dialogue"]
