@@ -15,9 +15,9 @@ from ..errors import CheckpointError, GoldError, JuristError, StoppedError, Usag
 from ..gold.new_rows import Source
 from ..gold.sources import can_be_read_again
 from ..jobs.estimate import Estimate, is_free
-from ..jobs.judges import in_language_of_rows
 from ..jobs.measuring import count_redraws, make_ask, make_embedding_asks
 from ..keeping.loading import LoadedJudge
+from ..keeping.row_language import in_language_of_rows
 from ..programs.judge import Judge
 from ..report.scores import spend_in, taken_words
 from ..runs.outputs import check_no_batches, checkpoint_of, claimed, shards_of

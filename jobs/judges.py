@@ -3,13 +3,11 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
-from typing import Any, Final, TypeAlias, Unpack
+from typing import Any, TypeAlias, Unpack
 
 import dspy
 
-from ..cases import Case
 from ..engines.meter import Budget
 from ..engines.models import OFFLINE, Model
 from ..errors import StoppedError, UsageError, checked
@@ -20,8 +18,8 @@ from ..keeping.loaders import load_judge
 from ..keeping.loading import LoadedJudge
 from ..keeping.logs import LogReference, is_log, new_rows_error
 from ..keeping.naming import find_judge
+from ..keeping.row_language import in_language_of_rows
 from ..programs.judge import Judge
-from ..programs.languages import texts_of
 from ..runs.runner import RunSettings, run_judge
 from ..runs.summary import Summary
 from .cascading import with_models
@@ -189,22 +187,6 @@ def _as_items(values: Any) -> list[Any]:
     if isinstance(values, str | Judge | LoadedJudge | Compiled | Model | dspy.LM):
         return [values]
     return list(values or ())
-
-
-_ROWS_OF_LANGUAGE: Final = 50
-"""Rows by which the language of a prompt is chosen."""
-
-
-def in_language_of_rows(loaded: LoadedJudge, source: Source) -> tuple[LoadedJudge, Source]:
-    """Return a judge and its source, with a basic prompt in the language of the first rows, unless one was chosen."""
-    if len(loaded.judge.languages) < 2 or not source.can_be_read_again:
-        return loaded, source
-    first_cases: list[Case] = []
-    for row in islice(source.rows(), _ROWS_OF_LANGUAGE):
-        if isinstance(row, Case):
-            first_cases.append(row)
-    loaded = loaded.for_texts(texts_of(first_cases))
-    return loaded, replace(source, judge=loaded.judge, notes=[])
 
 
 @checked

@@ -2,14 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ..errors import ArtifactError, UsageError, suggest_name
 from ..evaluation.votes import Sampling
-from ..programs.generator import Generator
 from ..programs.judge import Judge
 from ..programs.verifiers import CompiledVerifier, verifying_predictors
 from .artifact_card import Artifact
 from .artifacts import Store
+
+if TYPE_CHECKING:
+    from ..programs.generator import Generator
 
 
 def with_verifiers(judge: Judge, references: Sequence[str], store: Store) -> Judge:
@@ -26,6 +29,8 @@ def with_verifiers(judge: Judge, references: Sequence[str], store: Store) -> Jud
     """
     if not references:
         return judge
+    from ..programs.generator import Generator  # most judges are none
+
     if not isinstance(judge, Generator) or not judge.verifiers:
         hint = "leave out --verifier, or name a generator that has verifiers, such as haluagent"
         raise UsageError(f"{judge.name} has no step that a compiled judge can verify", hint=hint)
@@ -44,7 +49,7 @@ def with_verifiers(judge: Judge, references: Sequence[str], store: Store) -> Jud
     return replace(judge, verified_by=tuple(compiled[name] for name in judge.verifiers if name in compiled))
 
 
-def _verifier_of(artifact: Artifact, generator: Generator, steps: str) -> CompiledVerifier:
+def _verifier_of(artifact: Artifact, generator: "Generator", steps: str) -> CompiledVerifier:
     """Return a version as a verifier; one that asks more than once, or lets more than its prompt decide, is refused."""
     _check_prompt_decides(artifact)
     (prompt,) = artifact.state.predictors.values()

@@ -60,7 +60,8 @@ class OwnSignature(NamedTuple):
 
     module: str  # of ``jurist.signatures``
     name: str
-    inputs: tuple[str, ...]  # its input fields, in order
+    inputs: tuple[str, ...]  # its input fields, in order: texts
+    optional: frozenset[str] = frozenset()  # those that a row may lack
 
     def load(self) -> "type[dspy.Signature]":
         """Return the signature."""
@@ -83,9 +84,12 @@ class OwnProgram(NamedTuple):
         return program
 
 
-def own_signature(module: str, name: str, *inputs: str) -> Any:
-    """Return a placeholder, in the declaration of a judge with a complete answer, for a signature of jurist's own."""
-    return OwnSignature(module, name, inputs)
+def own_signature(module: str, name: str, *inputs: str, optional: str = "") -> Any:
+    """Return a placeholder, in the declaration of a judge with a complete answer, for a signature of jurist's own.
+
+    Its inputs are texts, where the judge declares no rows; a row may lack the ``optional`` one.
+    """
+    return OwnSignature(module, name, inputs, frozenset({optional} - {""}))
 
 
 def media_types(annotation: object) -> list[str]:
@@ -609,15 +613,24 @@ class Judge:
         """The pydantic model of a row."""
         if self.rows is not None:
             return self.rows
-        fields: dict[str, Any] = {}
-        for name, info in self.signature.input_fields.items():
-            # An input with a default may be missing in a row.
-            fields[name] = (self._row_type(name, info.annotation), info.default)
+        fields = self._row_inputs()
         fields[self.answer.field] = (self.answer.row_type | None, None)
         fields["group"] = (Text, "")  # many conversations are numbered
-        return pydantic.create_model(
-            f"{self.signature.__name__}Row", __config__={"extra": "ignore"}, **fields
-        )
+        signature = vars(self).get("_own_signature") or self.signature
+        signature_name = getattr(signature, "name", "") or signature.__name__
+        return pydantic.create_model(f"{signature_name}Row", __config__={"extra": "ignore"}, **fields)
+
+    def _row_inputs(self) -> dict[str, Any]:
+        """Return input field -> its type in a row and its default; an input with a default may be missing there."""
+        fields: dict[str, Any] = {}
+        place: OwnSignature | None = vars(self).get("_own_signature")
+        if place is not None:
+            for name in place.inputs:
+                fields[name] = (Text, "" if name in place.optional else ...)
+            return fields
+        for name, info in self.signature.input_fields.items():
+            fields[name] = (self._row_type(name, info.annotation), info.default)
+        return fields
 
     def _row_type(self, name: str, annotation: Any) -> Any:
         """Return the type that a row has in the place of an input field."""

@@ -5,18 +5,9 @@ Three verify, each with yes, no or uncertain (appendix A), and one compares a mo
 (section 4.2). Conditions are those of appendix A in our own words.
 """
 
-from typing import Final, Literal, get_args
-
 import dspy
 
-HallucinationType = Literal["fabrication", "attribute", "entity", "relation", "spatiotemporal", "reference"]
-"""The six types of Table 1."""
-
-TYPES: Final[tuple[HallucinationType, ...]] = get_args(HallucinationType)
-
-Verdict = Literal["yes", "no", "uncertain"]
-"""What a verifier says; only yes passes."""
-
+from .haluagent_labels import HallucinationType, Verdict
 
 _TITLE = "what the document is about; may be empty"
 

@@ -29,7 +29,8 @@ from ...programs.generator import make_answerer
 from ...programs.haluagent.judges import QA_CONFLICT
 from ...programs.verdicts import Verdict
 from ...report.table import Table, table
-from ...signatures.haluagent import TYPES, AnswerQuestion
+from ...signatures.haluagent import AnswerQuestion
+from ...signatures.haluagent_labels import TYPES
 from .items import FORMATS, Choice, Generative, Item, TrueFalse, choice_prompt
 from .reading import read_choice, read_truth
 

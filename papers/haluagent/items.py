@@ -26,7 +26,7 @@ import pydantic
 from ...errors import GoldError
 from ...gold.files import Place
 from ...gold.sources import OnBad, read, read_typed, refuse
-from ...signatures.haluagent import HallucinationType
+from ...signatures.haluagent_labels import HallucinationType
 from ...text.wording import language_of
 
 Format = Literal["generative", "single-choice", "true-false"]

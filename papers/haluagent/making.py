@@ -23,7 +23,7 @@ from ...gold.writing import json_text, write_whole
 from ...jobs.generation import Generation, rejects_path
 from ...programs.haluagent.writing import alike
 from ...report.table import Table, table
-from ...signatures.haluagent import TYPES
+from ...signatures.haluagent_labels import TYPES
 from ...text.numerals import with_digits
 from ...text.terms import numbers
 from .items import FORMATS, LETTERS, Choice, Generative, Item, Question, TrueFalse, item_line

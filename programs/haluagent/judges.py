@@ -4,25 +4,17 @@ What counts as found by a verifier is what it does not let pass: ``no`` and ``un
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, get_args
 
-import dspy
 import pydantic
 
 from ...cases import Case, text_hash
-from ...signatures.haluagent import (
-    AnswerCheck,
-    HallucinationCheck,
-    HallucinationType,
-    LabelCheck,
-    QAConflict,
-    Verdict,
-)
+from ...signatures.haluagent_labels import HallucinationType, Verdict
 from ...text.tables import read_table
 from ...text.turns import Text
 from ...text.wording import language_of
 from ..answers.labels import OneLabel
-from ..judge import Judge
+from ..judge import Judge, own_signature
 
 DEFINITIONS: Final[Mapping[str, Any]] = read_table(__package__, "definitions")
 """Language -> type -> when the type applies."""
@@ -64,32 +56,61 @@ def _label_case(row: LabelCheckRow) -> Case:
     )
 
 
-_WRONG: Final = "hallucinated_answer"
-_DECIDE: Final[tuple[tuple[str, str, type[dspy.Signature], dict[str, Any]], ...]] = (
-    ("answer", "is the answer to a question correct and supported", AnswerCheck, {"unit": "answer"}),
-    ("hallucination", "is a hallucinated answer wrong, and yet plausible", HallucinationCheck, {"unit": _WRONG}),
-    ("label", "does the type of a hallucinated answer fit its definition", LabelCheck,
-     {"unit": _WRONG, "rows": LabelCheckRow, "to_case": _label_case, "common": ("definition",)}),
-)  # fmt: skip
-VERIFIERS: Final = tuple(
-    Judge(
-        name=f"{name}-check",
+def _verifier(name: str, decides: str, signature: Any, field: str, unit: str, **settings: Any) -> Judge:
+    """Return a judge that verifies items; ``field`` holds its verdict on ``unit``."""
+    return Judge(
+        name=name,
         description=f"HaluAgent: {decides}",
         signature=signature,
-        positive=_HELD_BACK,
+        answer=OneLabel(
+            field=field,
+            unit=unit,
+            values={verdict: verdict for verdict in get_args(Verdict)},
+            positive=_HELD_BACK,
+        ),
         metric="f1",
         languages=("en", "zh"),
-        bundled=f"haluagent-{name}-check",
+        bundled=f"haluagent-{name}",
         **settings,
     )
-    for name, decides, signature, settings in _DECIDE
+
+
+_WRONG: Final = "hallucinated_answer"
+ANSWER_CHECK: Final = _verifier(
+    "answer-check",
+    "is the answer to a question correct and supported",
+    own_signature("haluagent", "AnswerCheck", "knowledge", "title", "question", "answer", optional="title"),
+    "correct",
+    "answer",
 )
+HALLUCINATION_CHECK: Final = _verifier(
+    "hallucination-check",
+    "is a hallucinated answer wrong, and yet plausible",
+    own_signature(
+        "haluagent", "HallucinationCheck", "knowledge", "title", "question", "correct_answer", _WRONG,
+        optional="title",
+    ),
+    "hallucinated",
+    _WRONG,
+)  # fmt: skip
+LABEL_CHECK: Final = _verifier(
+    "label-check",
+    "does the type of a hallucinated answer fit its definition",
+    own_signature(
+        "haluagent", "LabelCheck", "title", "question", "correct_answer", _WRONG, "type", "definition"
+    ),
+    "fits",
+    _WRONG,
+    rows=LabelCheckRow,
+    to_case=_label_case,
+    common=("definition",),
+)
+VERIFIERS: Final = (ANSWER_CHECK, HALLUCINATION_CHECK, LABEL_CHECK)
 """The judges that verify an item, in the order in which they are asked."""
-ANSWER_CHECK, HALLUCINATION_CHECK, LABEL_CHECK = VERIFIERS
 QA_CONFLICT: Final = Judge(
     name="qa-conflict",
     description="C-FAITH: does a reply to a question conflict with the correct answer",
-    signature=QAConflict,
+    signature=own_signature("haluagent", "QAConflict", "question", "correct_answer", "response"),
     answer=OneLabel(
         field="conflict",
         unit="response",

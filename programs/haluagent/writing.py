@@ -21,15 +21,14 @@ from ...cases import Case
 from ...errors import UsageError, suggest_name
 from ...evaluation.checked_items import CheckedItem
 from ...signatures.haluagent import (
-    TYPES,
     AnswerCheck,
     HallucinationCheck,
-    HallucinationType,
     LabelCheck,
     LabelHallucinations,
     WriteHallucinations,
     WriteQuestion,
 )
+from ...signatures.haluagent_labels import TYPES, HallucinationType
 from ...text.numerals import comparable, with_digits
 from ...text.passages import passages
 from ...text.ranking import near

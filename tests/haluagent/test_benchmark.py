@@ -22,7 +22,7 @@ from jurist.papers.haluagent.items import (
 )
 from jurist.papers.haluagent.making import aggregate, item_statistics
 from jurist.programs.haluagent.writing import alike, find_problems, gives_answer_away, stands_in_document
-from jurist.signatures.haluagent import TYPES
+from jurist.signatures.haluagent_labels import TYPES
 
 words = st.text("abcdefghijklmnop qrstuvw甲乙丙丁", min_size=1, max_size=30).filter(str.strip)
 

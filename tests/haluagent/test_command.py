@@ -9,7 +9,7 @@ from small import cli, ok, read_jsonl, write_jsonl
 from jurist.gold.goldset import Gold
 from jurist.papers.haluagent.items import read_items
 from jurist.programs.haluagent.judges import VERIFIERS
-from jurist.signatures.haluagent import TYPES
+from jurist.signatures.haluagent_labels import TYPES
 
 MAKE = ("generate", "haluagent", "--input", "docs.jsonl", "--output")
 

@@ -8,7 +8,7 @@ import pytest
 
 from jurist.gold.sources import read
 from jurist.programs.haluagent.writing import ANSWERS, HaluAgent, find_problems
-from jurist.signatures.haluagent import TYPES, HallucinationType
+from jurist.signatures.haluagent_labels import TYPES, HallucinationType
 from jurist.text.tables import read_table
 
 LANGUAGES: Final[tuple[Literal["en", "zh"], ...]] = ("en", "zh")

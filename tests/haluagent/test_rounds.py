@@ -12,7 +12,7 @@ from small import cli, ok
 
 from jurist.gold.goldset import Gold
 from jurist.programs.haluagent.writing import HALUAGENT
-from jurist.signatures.haluagent import TYPES
+from jurist.signatures.haluagent_labels import TYPES
 
 RULES = {
     "question": "Copy the passage.",

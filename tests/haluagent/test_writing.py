@@ -17,7 +17,7 @@ from jurist.programs import offline_writers  # noqa: F401 - it registers what th
 from jurist.programs.frozen import all_predictors
 from jurist.programs.haluagent.writing import ANSWERS, CHECKS, HALUAGENT, HaluAgent, haluagent
 from jurist.programs.together import asking_of
-from jurist.signatures.haluagent import TYPES
+from jurist.signatures.haluagent_labels import TYPES
 from jurist.text.passages import passages
 from jurist.text.terms import numbers
 from jurist.text.wording import count_words, is_chinese, language_of

@@ -1,0 +1,25 @@
+"""The language of a basic prompt, chosen by the rows that are to be judged."""
+
+from dataclasses import replace
+from itertools import islice
+from typing import Final
+
+from ..cases import Case
+from ..gold.new_rows import Source
+from ..programs.languages import texts_of
+from .loading import LoadedJudge
+
+_ROWS_OF_LANGUAGE: Final = 50
+"""Rows by which the language of a prompt is chosen."""
+
+
+def in_language_of_rows(loaded: LoadedJudge, source: Source) -> tuple[LoadedJudge, Source]:
+    """Return a judge and its source, with a basic prompt in the language of the first rows, unless one was chosen."""
+    if len(loaded.judge.languages) < 2 or not source.can_be_read_again:
+        return loaded, source
+    first_cases: list[Case] = []
+    for row in islice(source.rows(), _ROWS_OF_LANGUAGE):
+        if isinstance(row, Case):
+            first_cases.append(row)
+    loaded = loaded.for_texts(texts_of(first_cases))
+    return loaded, replace(source, judge=loaded.judge, notes=[])
