@@ -520,6 +520,16 @@ class RefitCard(Part):
         )
 
 
+class CalibrationBin(Part):
+    """A range of probability that holds some units."""
+
+    low: Figure | None = None  # its least probability; only the first range has it
+    high: Figure | None = None  # its greatest
+    units: Count = 0
+    said: Figure = 0.0  # the mean probability of its units
+    found: Figure = 0.0  # the share of its units that gold calls positive
+
+
 class CalibrationCard(Part):
     """How right the probabilities of the positive label are."""
 
@@ -529,7 +539,7 @@ class CalibrationCard(Part):
     brier: Figure | None = None
     auc: Figure | None = None
     average_precision: Figure | None = None
-    bins: list[dict[str, Figure]] = []
+    bins: list[CalibrationBin] = []
 
 
 class NotWorseCard(Part):

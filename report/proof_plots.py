@@ -114,11 +114,9 @@ def calibration_plot(card: CardContent) -> list[Plot]:
         if calibration is None:
             continue
         for part in calibration.bins:
-            units = int(part["units"])
-            if units:
-                points.append(
-                    ReliabilityPoint(system=system, said=part["said"], found=part["found"], units=units)
-                )
+            if part.units:
+                point = ReliabilityPoint(system=system, said=part.said, found=part.found, units=part.units)
+                points.append(point)
     return reliability_plot(points)
 
 
