@@ -17,10 +17,10 @@ from ..gold.sources import can_be_read_again
 from ..jobs.estimate import Estimate, is_free
 from ..jobs.measuring import count_redraws, make_ask, make_embedding_asks
 from ..keeping.loading import LoadedJudge
-from ..keeping.row_language import in_language_of_rows
 from ..programs.judge import Judge
 from ..report.scores import spend_in, taken_words
 from ..runs.outputs import check_no_batches, checkpoint_of, claimed, shards_of
+from ..runs.row_language import in_language_of_rows
 from ..runs.runner import RunPlan, RunSettings, plan_of, run_judge
 from ..runs.shards import WHOLE, Shard, cluster, join, judged_on_ray
 from ..runs.summary import Summary

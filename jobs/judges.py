@@ -18,8 +18,8 @@ from ..keeping.loaders import load_judge
 from ..keeping.loading import LoadedJudge
 from ..keeping.logs import LogReference, is_log, new_rows_error
 from ..keeping.naming import find_judge
-from ..keeping.row_language import in_language_of_rows
 from ..programs.judge import Judge
+from ..runs.row_language import in_language_of_rows
 from ..runs.runner import RunSettings, run_judge
 from ..runs.summary import Summary
 from .cascading import with_models

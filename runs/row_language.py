@@ -6,8 +6,8 @@ from typing import Final
 
 from ..cases import Case
 from ..gold.new_rows import Source
+from ..keeping.loading import LoadedJudge
 from ..programs.languages import texts_of
-from .loading import LoadedJudge
 
 _ROWS_OF_LANGUAGE: Final = 50
 """Rows by which the language of a prompt is chosen."""
