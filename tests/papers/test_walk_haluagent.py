@@ -11,7 +11,7 @@ from loopback import field_of
 from sheets import fill_sheet
 from small import cli, ok, read_jsonl, write_jsonl
 
-from jurist.signatures.haluagent import TYPES
+from jurist.signatures.haluagent_labels import TYPES
 
 pytestmark = pytest.mark.slow
 
