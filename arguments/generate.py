@@ -103,7 +103,10 @@ class AssessOptions(
     )
     judge_model: str = option("M", 'the judge\'s model: "offline" (default) or a model string', "offline")
     judge_api_base: str | None = option("URL", "address of an OpenAI-compatible server for the judge")
-    samples: int = option("K", "independent judgements a response", 5)
+    samples: int | None = option(
+        "K",
+        "independent judgements a response (default: 5; of a version that words decide, those that it was proven with)",
+    )
     threshold: int | None = option("T", "votes for a hallucination (default: more than half)")
     calibration: str | None = option(
         "GOLD",

@@ -73,6 +73,10 @@ def verifier_model(options: VerifierOptions, timeout: float, seed: int) -> Model
     return Model(name=options.judge_model, api_base=options.judge_api_base, timeout=timeout, seed=seed)
 
 
+_LABELLING_SAMPLES = 5
+"""Judgements of a response where the options name no number (CogniBench section 3.2)."""
+
+
 def judge_of(
     reference: str,
     options: "JudgingOptions | AssessOptions | DetectorOptions",
@@ -145,7 +149,12 @@ def loaded_of(reference: str, options: AskedOptions, store: Store) -> LoadedJudg
 
 def labelling(options: "AssessOptions", default: str) -> LoadedJudge:
     """Return who labels what models wrote, with the model of the options; what is left open is left to the judge."""
-    loaded = judge_of(options.judge or default, options, store_of(options), options.judge_model)
+    store = store_of(options)
+    loaded = judge_of(options.judge or default, options, store, options.judge_model)
+    if options.samples is None and loaded.word_rule is None:
+        loaded = judge_of(
+            options.judge or default, options, store, options.judge_model, samples=_LABELLING_SAMPLES
+        )
     return loaded.with_model(labelling_model(options))
 
 

@@ -4,8 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from small import cli, ok, read_jsonl, write_jsonl
+from small import FAST, cli, ok, read_jsonl, write_jsonl
 
+import jurist
 from jurist.gold.goldset import Gold
 from jurist.papers.haluagent.items import read_items
 from jurist.programs.haluagent.judges import VERIFIERS
@@ -92,3 +93,38 @@ def test_a_chinese_document_goes_through_the_whole_chain():
     assert done.json["statistics"]["languages"] in ({"zh": n} for n in range(1, 5))
     done = ok("assess", "offline", "--benchmark", "bench/benchmark.jsonl")
     assert "hallucination rates" in done.out
+
+
+def test_models_are_assessed_by_a_version_that_words_decide(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = []
+    for number in range(120):
+        tone = "Sadly" if number % 2 else "Gladly"
+        rows.append(
+            {
+                "question": f"Who built mill {number}?",
+                "correct_answer": f"Builder {number}.",
+                "response": f"{tone}, it was builder {number * 7 % 120}.",
+                "conflict": bool(number % 2),
+                "group": f"g{number}",
+            }
+        )
+    write_jsonl(Path("gold.jsonl"), rows)
+    ok("compile", "qa-conflict", "--gold", "gold.jsonl", *FAST)
+    assert jurist.Store().load("qa-conflict@1").word_rule is not None
+    item = {"id": "1", "format": "generative", "type": "entity", "question": "Who?", "correct_answer": "Ada."}
+    write_jsonl(Path("items.jsonl"), [item])
+    argv = (
+        "assess",
+        "offline",
+        "--benchmark",
+        "items.jsonl",
+        "--judge",
+        "qa-conflict@1",
+        "--max-unusable",
+        1,
+    )
+    assert "judge: qa-conflict@1" in ok(*argv).out
+    refused = cli(*argv, "--samples", 3)
+    assert refused.code == 2
+    assert "decided by words too" in refused.err
