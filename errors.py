@@ -116,12 +116,12 @@ class _Caller:
 @contextmanager
 def answering_command_line() -> Iterator[None]:
     """Let messages name options within the block, as :mod:`jurist.cli` does; elsewhere they name arguments."""
-    before = _Caller.is_command_line
+    was_command_line = _Caller.is_command_line
     _Caller.is_command_line = True
     try:
         yield
     finally:
-        _Caller.is_command_line = before
+        _Caller.is_command_line = was_command_line
 
 
 def in_words_of_caller(text: str) -> str:
@@ -152,7 +152,7 @@ def _argument_of(option: re.Match[str]) -> str:
     if flag in _PAIRS:
         pair = "..."
         if equals:
-            pair = f'{{"{theirs}": {ours if _NUMBER.fullmatch(ours) else _quoted(ours)}}}'
+            pair = f'{{"{theirs}": {ours if _NUMBER.fullmatch(ours) else _in_quotes(ours)}}}'
         return _PAIRS[flag].replace("{}", pair)
     argument = ARGUMENTS.get(flag)
     if argument is None:
@@ -166,7 +166,7 @@ def _argument_of(option: re.Match[str]) -> str:
     return argument.replace("{}", value)
 
 
-def _quoted(text: str) -> str:
+def _in_quotes(text: str) -> str:
     return f'"{text}"'
 
 

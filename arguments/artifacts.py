@@ -153,7 +153,7 @@ class RefitOptions(
     use: bool = flag("let JUDGE alone mean the new version, where it means this one now")
 
 
-class ReportOptions(Printed, command="report", does="artifacts.write_report"):
+class ReportOptions(Printed, command="report", does="artifacts.report_command"):
     """Write one page about a compiled judge, or a run. It needs no network: whether compiling helped, on
     what evidence, what changed in the prompt, and every case of the sealed test to search and read. Of the
     lines of a run, its rows with their verdicts.

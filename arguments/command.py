@@ -416,8 +416,8 @@ def with_file_settings(
     model_parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
     model_parser.add_argument("--model", action="append", default=[])
     model_parser.add_argument("--panel", action="append", default=[])
-    asked = model_parser.parse_known_args(list(arguments))[0]
-    models = asked.model + asked.panel
+    parsed = model_parser.parse_known_args(list(arguments))[0]
+    models = parsed.model + parsed.panel
     is_other_model = bool(models) and models != [file_settings.get("model")]
     actions: dict[str, argparse.Action] = {}
     for action in parser.option_actions:

@@ -1,8 +1,6 @@
 """``jurist artifacts`` with its actions, but for ``remember``, and ``jurist report``: what a store keeps."""
 
-from collections.abc import Sequence
 from pathlib import Path
-from textwrap import indent
 from typing import Any
 
 from ..arguments.artifacts import (
@@ -15,10 +13,9 @@ from ..arguments.artifacts import (
     VerifyOptions,
 )
 from ..errors import JuristError, UsageError, plural
-from ..exports.targets.markdown import Block, Heading, Paragraph, Piece
 from ..gold.files import read_utf8
 from ..jobs.derived_versions import forget
-from ..jobs.exporting import describe, export_text
+from ..jobs.exporting import artifact_page, export_text
 from ..jobs.label_plan import find_proven
 from ..jobs.reporting import make_report
 from ..jobs.written_versions import add_version
@@ -27,6 +24,7 @@ from ..keeping.artifacts import Store
 from ..keeping.card_parts import CascadeFound
 from ..keeping.loaders import load_judge
 from ..keeping.naming import judge_of_artifact
+from ..programs.judge import Judge
 from ..report.differing import (
     Side,
     basic_state,
@@ -86,7 +84,7 @@ def show_artifact(options: ShowOptions) -> Result:
         if options.markdown:
             body.append(MarkdownText(export_text(artifact, judge, "markdown")))
         else:
-            body.extend(_page_parts(describe(artifact, judge)))
+            body.extend(_page_parts(artifact, judge))
         for proof in artifact.label_proofs:
             body.extend(disagreement_words(proof))
         for record in artifact.robustness_records:
@@ -94,24 +92,12 @@ def show_artifact(options: ShowOptions) -> Result:
     return Result(data=data, body=body)
 
 
-def _page_parts(pieces: Sequence[Piece]) -> list[Part]:
-    """Return a page as text: headings are underlined, prompts are indented."""
+def _page_parts(artifact: Artifact, judge: Judge) -> list[Part]:
+    """Return the page about a version as text: headings are underlined, prompts are indented."""
     parts: list[Part] = []
-    for piece in pieces:
-        if isinstance(piece, Heading):
-            line = {1: "=", 2: "-"}.get(piece.level)
-            text = f"\n{piece.text}"
-            if line:
-                text += f"\n{line * len(piece.text)}"
-            parts.append(Verbatim(text.removeprefix("\n") if piece.level == 1 else text))
-        elif isinstance(piece, Block):
-            parts.append(Verbatim(indent(piece.text, "    ")))
-        elif isinstance(piece, Paragraph):
-            parts.append(piece.text)
-        else:
-            for name, text, remark in piece.values:
-                words = f"{name}: {text}" if name else text
-                parts.append(f"{words} ({remark})" if remark else words)
+    for piece in artifact_page(artifact, judge):
+        for text in piece.plain_texts():
+            parts.append(Verbatim(text) if piece.is_verbatim else text)
     return parts
 
 
@@ -262,24 +248,24 @@ def verify_artifacts(options: VerifyOptions) -> Result:
     return Result(data={"problems": entries}, body=body)
 
 
-def write_report(options: ReportOptions) -> Result:
+def report_command(options: ReportOptions) -> Result:
     """Write the page, and say where it is."""
     check_apart(options.output, options.subject)
-    made = make_report(options.subject, store_of(options), options.gold, store_option(options))
-    path = options.output or _page_name(options.subject, made.subject)
-    write_text(made.page, path)
+    report = make_report(options.subject, store_of(options), options.gold, store_option(options))
+    path = options.output or _page_name(options.subject, report.subject)
+    write_text(report.page, path)
     notes = []
-    if made.problem:
-        notes.append(f"the inputs of the cases are not in it: {made.problem}")
-    data = {"report": path, "subject": made.subject, "headline": made.headline}
-    headline = made.headline
-    if made.document.lead:
-        headline += f": {made.document.lead[0]}"
+    if report.problem:
+        notes.append(f"the inputs of the cases are not in it: {report.problem}")
+    data = {"report": path, "subject": report.subject, "headline": report.headline}
+    headline = report.headline
+    if report.document.lead:
+        headline += f": {report.document.lead[0]}"
     return Result(data=data, body=[headline, f"report: {path}"], notes=notes)
 
 
-def _page_name(named: str, subject: str) -> str:
+def _page_name(subject_name: str, subject: str) -> str:
     """Return the usual name of a page: of a file its stem, of a version judge and number."""
-    if Path(named).suffix in (".json", ".jsonl", ".csv"):
-        return f"{Path(named).stem}.html"
+    if Path(subject_name).suffix in (".json", ".jsonl", ".csv"):
+        return f"{Path(subject_name).stem}.html"
     return f"{subject.replace('@', '-')}.html"

@@ -57,12 +57,12 @@ def status_words(
         spent: the calls, tokens and dollars so far, if models are asked.
         unpriced: calls whose price is not known.
     """
-    most = "at most " if is_most else ""
-    parts = [f"{done:,} {unit}" if total is None else f"{done:,} of {most}{total:,} {unit}"]
+    limit_words = "at most " if is_most else ""
+    parts = [f"{done:,} {unit}" if total is None else f"{done:,} of {limit_words}{total:,} {unit}"]
     if total is not None and done >= total and not is_most:
         parts.append("computing the result")
     elif seconds_left is not None:
-        parts.append(f"{most or 'about '}{_clock(seconds_left)} left")
+        parts.append(f"{limit_words or 'about '}{_clock(seconds_left)} left")
     if best is not None:
         parts.append(f"best score {best:.3f}")
     if spent is not None:

@@ -122,8 +122,8 @@ def _shape(options: NewOptions, instruction: str, variables: Sequence[str]) -> S
     """Return the shape of the gold: its columns and labels."""
     if options.gold is None:
         if options.columns or options.names or options.raters or options.merge:
-            named = "--column, --map, --raters and --merge say how --gold is read"
-            raise UsageError(named, hint="add --gold labels.csv")
+            problem = "--column, --map, --raters and --merge say how --gold is read"
+            raise UsageError(problem, hint="add --gold labels.csv")
         return None
     # What the options say goes with the prompt: all of it says which labels are asked for.
     texts = [instruction, options.labels or "", options.score or ""]

@@ -40,7 +40,7 @@ from ..keeping.records import LabelProofRecord
 from ..keeping.spend_card import SpendCard
 from ..optimizers.base import Sink
 from ..optimizers.registry import DEFAULT
-from ..programs.haluagent.writing import with_questions
+from ..programs.haluagent.writing import with_document_questions
 from ..programs.judge import Judge
 from ..report.differing import change_words
 from ..report.document import Tone
@@ -169,7 +169,7 @@ class _Compiling(Terminal):
                     hint=suggest_name(options.metric, fitting),
                 )
             basic = basic.with_metric(options.metric)
-        basic = with_questions(
+        basic = with_document_questions(
             basic,
             per_document=options.per_document,
             types=options.types,

@@ -12,7 +12,6 @@ from ..arguments.generate import (
     HaluAgentOptions,
     ItemsOptions,
 )
-from ..cases import Case
 from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import JudgeError, UnknownJudgeError, UsageError, suggest_name
@@ -28,10 +27,10 @@ from ..jobs.generation import Generation, generate, rejects_path
 from ..keeping.loaders import load_judge
 from ..keeping.loading import LoadedJudge
 from ..papers.cognibench.assess import DIALOGUES, DialogueAssessment, check_judge, read_prompts
-from ..papers.cognibench.dialogues import plans, uniform_over_topics
+from ..papers.cognibench.dialogues import dialogue_rows, draw_per_topic
 from ..papers.faithqa.assess import QueryAssessment, read_questions
 from ..papers.faithqa.benchmark import plan_rows, query_statistics, statistics_table
-from ..papers.haluagent.assess import ItemAssessment, check_compares
+from ..papers.haluagent.assess import ItemAssessment, check_conflict_judge
 from ..papers.haluagent.items import Item, read_authors, read_items
 from ..papers.haluagent.making import card_tables, write_benchmark
 from ..programs.catalogue import GENERATORS
@@ -41,9 +40,8 @@ from ..programs.faithqa.judges import FACT_CHECK, SATISFACTION
 from ..programs.faithqa.writing import TASKS
 from ..programs.generator import generator_of
 from ..programs.haluagent.judges import QA_CONFLICT
-from ..programs.haluagent.writing import HALUAGENT, with_questions
-from ..programs.judge import Judge
-from ..programs.languages import texts_of
+from ..programs.haluagent.writing import HALUAGENT, with_document_questions
+from ..programs.languages import case_texts
 from ..report.scores import OFFLINE, joint_spend_line
 from .inputs import labelling, labelling_model, target_of, verifier_model
 from .printing import Part, Result, print_notes, write_json
@@ -58,7 +56,7 @@ def generate_items(options: ItemsOptions) -> Result:
     """Write the items of any generator; exit code 3 if too many were rejected."""
     loaded = _writer(options)
     cases = tuple(read_rows(options.input, loaded.judge))
-    loaded = loaded.for_texts(texts_of(cases))
+    loaded = loaded.for_texts(case_texts(cases))
     return _write_items(options, Generation(loaded=loaded, cases=cases, budget=Budget.of(options)))
 
 
@@ -134,8 +132,8 @@ def generate_dialogues(options: DialogueOptions) -> Result:
     turns, words = range_of(options.turns, "--turns"), range_of(options.words, "--words")
     documents: Sequence[Document] = read_documents(options.input)
     if options.per_topic is not None:
-        documents = uniform_over_topics(documents, options.per_topic, options.seed)
-    rows = plans(documents, options.seed, turns=turns, words=words)
+        documents = draw_per_topic(documents, options.per_topic, options.seed)
+    rows = dialogue_rows(documents, options.seed, turns=turns, words=words)
     loaded = _writer(options)
     job = Generation(
         loaded=loaded,
@@ -166,8 +164,7 @@ def generate_haluagent(options: HaluAgentOptions) -> Result:
     """Make a benchmark; exit code 3 if too much was rejected or a document failed."""
     loaded = _writer(replace(options, generator=options.generator or HALUAGENT.name))
     folder = Path(options.output)
-    cases = _questions_of_documents(options, loaded.judge)
-    job = Generation(loaded=loaded.for_texts(texts_of(cases)), cases=cases, budget=Budget.of(options))
+    job = _questions_to_ask(options, loaded)
     topics = {}
     for document in read_documents(options.input, "knowledge"):
         topics[document.id] = str(document.topic or document.extra.get("label") or "")
@@ -186,10 +183,10 @@ def generate_haluagent(options: HaluAgentOptions) -> Result:
     return replace(result, code=3, notes=notes)
 
 
-def _questions_of_documents(options: HaluAgentOptions, generator: Judge) -> tuple[Case, ...]:
-    """Return the questions that are to be asked of the first documents, those of a document one after the other."""
-    asking = with_questions(
-        generator,
+def _questions_to_ask(options: HaluAgentOptions, loaded: LoadedJudge) -> Generation:
+    """Return the job that asks the first documents their questions, those of a document one after the other."""
+    asking = with_document_questions(
+        loaded.judge,
         per_document=options.per_document,
         types=options.types,
         characters=options.characters,
@@ -197,10 +194,10 @@ def _questions_of_documents(options: HaluAgentOptions, generator: Judge) -> tupl
     cases = Gold.load(options.input, asking).cases
     groups = tuple(dict.fromkeys(case.group for case in cases))[: options.limit]
     cases = tuple(case for case in cases if case.group in groups)
-    if options.per_document is None:
-        return cases
-    drawn_ids = {case.id for case in draw_cases(cases, "type", options.per_document, options.seed)}
-    return tuple(case for case in cases if case.id in drawn_ids)
+    if options.per_document is not None:
+        drawn_ids = {case.id for case in draw_cases(cases, "type", options.per_document, options.seed)}
+        cases = tuple(case for case in cases if case.id in drawn_ids)
+    return Generation(loaded=loaded.for_texts(case_texts(cases)), cases=cases, budget=Budget.of(options))
 
 
 def assess_models(options: AssessOptions) -> Result:
@@ -319,7 +316,7 @@ def _dialogue_assessment(options: AssessOptions) -> DialogueAssessment:
 
 def _item_assessment(options: AssessOptions, items: tuple[Item, ...]) -> ItemAssessment:
     judge = labelling(options, QA_CONFLICT.name).for_texts(item.question for item in items)
-    check_compares(judge)  # before its gold is read as the calibration
+    check_conflict_judge(judge)  # before its gold is read as the calibration
     return ItemAssessment(
         items=items[: options.limit],
         unanswered=options.unanswered,

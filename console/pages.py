@@ -54,8 +54,8 @@ def review_units(options: ReviewOptions) -> Result:
         raise UsageError(f"{Path(options.output)} does not say how to label", hint=hint)
     gold, name, judged = _reviewed_gold(options)
     sheet_rater = options.rater if suffix == ".csv" else ""
-    every = options.every or options.sample is not None
-    lines = _lines_to_review(gold, judged, sheet_rater, every=every)
+    with_labelled = options.every or options.sample is not None
+    lines = _lines_to_review(gold, judged, sheet_rater, with_labelled=with_labelled)
     if not lines:
         hint = "--all takes every unit, --verdicts those that the judge wavers on"
         raise UsageError("there is no unit to review: each has a label on which nothing differs", hint=hint)
@@ -94,14 +94,14 @@ def _reviewed_gold(options: ReviewOptions) -> tuple[Gold, str, list[Judged]]:
 
 
 def _lines_to_review(
-    gold: Gold, judged: Sequence[Judged], sheet_rater: str, *, every: bool
+    gold: Gold, judged: Sequence[Judged], sheet_rater: str, *, with_labelled: bool
 ) -> list[SheetLine]:
     """Return the units to review: first those that verdicts put in doubt, then all that are open."""
     cases_by_id = {case.id: case for case in gold.cases + gold.ambiguous}
     lines: dict[tuple[str, int], SheetLine] = {}
     for line in review_lines(judged, gold.judge, cases_by_id):
         lines[line.case.id, line.unit] = line
-    for line in open_lines(gold, rater=sheet_rater, with_labelled=every):
+    for line in open_lines(gold, rater=sheet_rater, with_labelled=with_labelled):
         lines[line.case.id, line.unit] = line
     return list(lines.values())
 

@@ -395,14 +395,14 @@ def detectors_command(options: DetectorOptions) -> Result:
     for name in options.detectors or DETECTORS:
         contenders += _detector_contenders(options, name, gold)
     terminal = _QuietTerminal(options)
-    detection, job = measure_detectors(
-        contenders,
-        gold,
-        terminal,
-        Budget.of(options),
+    work = Detectors(
+        contenders=tuple(contenders),
+        gold=gold,
+        budget=Budget.of(options),
         strictness=options.strictness or STRICTNESS,
         seed=options.seed,
     )
+    detection, job = measure_detectors(work, terminal)
     data = dict(detection.to_json())
     data["forecast"] = terminal.forecast
     data["spent"] = job.spend()

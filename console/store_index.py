@@ -54,7 +54,7 @@ def _index_line(artifact: Artifact, folder: Path) -> str:
     card_file = os.path.relpath(artifact.path.resolve() / CARD, folder.resolve())
     cells = [
         f"[{artifact.ref}]({Path(card_file).as_posix()})",
-        _description_of(artifact),
+        _judge_description(artifact),
         card.optimizer.name or "",
         artifact.model,
         _score_words(artifact),
@@ -63,8 +63,8 @@ def _index_line(artifact: Artifact, folder: Path) -> str:
     return "| " + " | ".join(map(_cell, cells)) + " |"
 
 
-def _description_of(artifact: Artifact) -> str:
-    """Return what the judge of a version does: as its definition says, else as the list of built-in judges does."""
+def _judge_description(artifact: Artifact) -> str:
+    """Return the description of the judge of a version: that of its definition, else of the built-in judge."""
     definition = artifact.about.definition
     if definition:
         return str(definition["settings"].get("description", ""))

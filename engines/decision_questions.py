@@ -192,11 +192,13 @@ def _numbered_questions(request: TypedRequest) -> list[TypedQuestion]:
     name = _field_of_answers(request)
     if name is None:
         return []
-    asked: Sequence[NumberedQuestion] = request.signature.output_fields[name].json_schema_extra[QUESTIONS_KEY]
-    least, greatest = RANGES[ONE_TO_FIVE]
-    levels = tuple(str(level) for level in range(int(least), int(greatest) + 1))
+    numbered: Sequence[NumberedQuestion] = request.signature.output_fields[name].json_schema_extra[
+        QUESTIONS_KEY
+    ]
+    lowest, highest = RANGES[ONE_TO_FIVE]
+    levels = tuple(str(level) for level in range(int(lowest), int(highest) + 1))
     questions: list[TypedQuestion] = []
-    for number, question in enumerate(asked, 1):
+    for number, question in enumerate(numbered, 1):
         question_name = f"{name}_{number}"
         if question.kind == YES_NO:
             typed = TypedQuestion(name=question_name, kind="predicate", instruction=question.text)

@@ -91,8 +91,8 @@ def share_differing(first: Sequence[Row], second: Sequence[Row], comparison: Sca
     units = 0
     differing = 0
     for row in first:
-        other = second_rows[row.id]
-        for value, other_value in zip(row.predicted, other.predicted, strict=True):
+        second_row = second_rows[row.id]
+        for value, other_value in zip(row.predicted, second_row.predicted, strict=True):
             units += 1
             if label_could_decide(comparison, value, other_value):
                 differing += 1

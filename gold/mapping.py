@@ -14,7 +14,7 @@ from ..text.turns import as_text
 from .columns import find_columns, is_silent
 from .files import Place, Row
 from .paths import EACH, flat, has_column, is_taken_back, read_path, rows_within
-from .rater_columns import columns_of_raters
+from .rater_columns import match_rater_columns
 from .rows import REASON, is_rating, label_keys, row_keys, unquoted
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class RowMapping:
         if not self.raters:
             return self
         columns = dict(self.columns)
-        columns |= columns_of_raters(self.raters, _names_of(rows), path)
+        columns |= match_rater_columns(self.raters, _names_of(rows), path)
         return replace(self, columns=columns, raters=())
 
     def to_json(self) -> dict[str, dict[str, str]]:

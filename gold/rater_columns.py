@@ -12,18 +12,18 @@ from .rows import RATER
 
 _NAME_PART = re.compile(r"[A-Z]?[^\W\d_A-Z]+|[A-Z]+|\d+")
 """A word or a number in the name of a column: ``labelAnn_2`` has ``label``, ``Ann`` and ``2``."""
-_SETTLED = frozenset(
+_SETTLING_WORDS = frozenset(
     "gold golden final consensus majority adjudicated agreed resolved truth mean average median".split()  # noqa: SIM905
 )
 """Words for a label that settles what raters said."""
-_FEWEST = 3
+_FEWEST_COLUMNS = 3
 """Columns that make raters, where no name says that people gave the labels."""
-_FEWEST_PEOPLE = 2
+_FEWEST_COLUMNS_OF_PEOPLE = 2
 """Columns that make raters, where the names say that people gave the labels."""
 
 
-def columns_of_raters(patterns: Sequence[str], names: Sequence[str], path: str) -> dict[str, str]:
-    """Return column -> ``rater:NAME`` for the columns that patterns name, such as ``label_*``.
+def match_rater_columns(patterns: Sequence[str], names: Sequence[str], path: str) -> dict[str, str]:
+    """Return column -> ``rater:NAME`` for the columns that the patterns of a user match, such as ``label_*``.
 
     Args:
         patterns: names of columns, or patterns with ``*`` and ``?``.
@@ -88,7 +88,7 @@ def find_rater_columns(
     largest: dict[str, str] = {}
     for stem, rater_of_column in _columns_by_stem(names, prompt_words).items():
         is_of_people = not PEOPLE_WORDS.isdisjoint(stem)
-        if len(rater_of_column) < (_FEWEST_PEOPLE if is_of_people else _FEWEST):
+        if len(rater_of_column) < (_FEWEST_COLUMNS_OF_PEOPLE if is_of_people else _FEWEST_COLUMNS):
             continue
         if len(rater_of_column) > len(largest) and hold_same_labels(rows, list(rater_of_column), fits):
             largest = rater_of_column
@@ -108,7 +108,7 @@ def _columns_by_stem(names: Sequence[str], prompt_words: set[str]) -> dict[tuple
         for position, part in enumerate(parts):
             words = [word.casefold() for word in parts]
             words[position] = "*"
-            is_rater = part.casefold() not in prompt_words | _SETTLED
+            is_rater = part.casefold() not in prompt_words | _SETTLING_WORDS
             if is_rater and not (LABEL_WORDS | PEOPLE_WORDS).isdisjoint(words):
                 columns[tuple(words)][name] = part
     return columns
@@ -121,21 +121,21 @@ def hold_same_labels(
     all_labels: set[str] = set()
     labels_of_columns: list[set[str]] = []
     for name in names:
-        counts = _label_counts(rows, name)
+        counts = _rows_by_label(rows, name)
         if not counts or not are_labels(counts):
             return False
         labels_of_columns.append(set(counts))
         all_labels.update(counts)
     if not all(map(is_number, all_labels)):
         for labels in labels_of_columns:
-            for others in labels_of_columns:
-                if labels.isdisjoint(others):
+            for other_labels in labels_of_columns:
+                if labels.isdisjoint(other_labels):
                     return False
     return fits(all_labels)
 
 
-def _label_counts(rows: Sequence[Mapping[str, object]], name: str) -> Counter[str]:
-    """Return label -> rows of a column, in small letters, without labels that say nothing."""
+def _rows_by_label(rows: Sequence[Mapping[str, object]], name: str) -> Counter[str]:
+    """Return label -> number of rows of a column, in small letters, without labels that say nothing."""
     counts = Counter[str]()
     for row in rows:
         label = label_text(row.get(name)).casefold()

@@ -25,7 +25,7 @@ from .columns import (
 )
 from .files import Row
 from .paths import flat, has_column, read_path, rows_within
-from .rater_columns import columns_of_raters, find_rater_columns, hold_same_labels
+from .rater_columns import find_rater_columns, hold_same_labels, match_rater_columns
 from .rows import is_rating
 from .sources import read
 
@@ -78,7 +78,7 @@ def shape_of(
         return any(_side_of_label(label, compared) for label in labels)
 
     table = _read_table(source, role_of_column)
-    role_of_column = {**columns_of_raters(raters, table.names, table.path), **role_of_column}
+    role_of_column = {**match_rater_columns(raters, table.names, table.path), **role_of_column}
     pair = _pair_of(inputs, role_of_column, table.names)
     roles = _roles_of(inputs, pair)
     _check_named_columns(role_of_column, roles, table)

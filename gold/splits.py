@@ -446,8 +446,8 @@ def _limit_groups(judge: Judge, groups: Sequence[Group], part: Part, seed: int) 
     return ordered[: judge.most_groups[PARTS.index(part)]]
 
 
-def draw_cases(cases: Iterable[Case], field: str, most: int, seed: int) -> list[Case]:
-    """Return at most ``most`` cases of each group, by lot, so that each value of an input is drawn about as often.
+def draw_cases(cases: Iterable[Case], field: str, limit: int, seed: int) -> list[Case]:
+    """Return at most ``limit`` cases of each group, by lot, so that each value of an input is drawn about as often.
 
     Groups draw one after the other. Each draws the values that were drawn least often so far.
     """
@@ -457,7 +457,7 @@ def draw_cases(cases: Iterable[Case], field: str, most: int, seed: int) -> list[
     draws_of_value = Counter[object]()
     drawn_cases: list[Case] = []
     for group_cases in cases_of_group.values():
-        for _ in range(min(most, len(group_cases))):
+        for _ in range(min(limit, len(group_cases))):
             case = min(
                 group_cases,
                 key=lambda case: (draws_of_value[case.inputs[field]], text_hash(f"{seed}/{case.id}")),

@@ -16,7 +16,7 @@ from ..gold.goldset import Gold
 from ..keeping.loading import LoadedJudge
 from ..programs.asking import Asker
 from ..programs.judge import Judge
-from ..programs.languages import texts_of
+from ..programs.languages import case_texts
 from ..programs.settings import AskSettings
 from ..programs.state import PromptState
 from ..programs.verdicts import Verdict
@@ -74,7 +74,7 @@ class Assessment(ABC):
     @property
     def answerer(self) -> Judge:
         """:attr:`answering`, with its prompt in the language of the questions where it was written in it."""
-        return self.answering.for_texts(texts_of(self.asked))
+        return self.answering.for_texts(case_texts(self.asked))
 
     def __post_init__(self) -> None:
         """Refuse no models, and a model that is named twice."""

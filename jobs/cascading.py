@@ -287,8 +287,8 @@ class Cascading(Experiment):
         if len(judges) < len(answers) or not self.store:
             return cascade
         last = judges[-1]
-        found = cascade.to_json()
-        del found["spends"]
+        cascade_data = cascade.to_json()
+        del cascade_data["spends"]
         card = CardContent(
             judge_ref=_judge_reference(judges),
             adapter=last.adapter,
@@ -299,7 +299,7 @@ class Cascading(Experiment):
             cascade=CascadeCard(
                 level=level,
                 members=list(map(_member_card, judges, cascade.judges)),
-                found=CascadeFound.model_validate(found),
+                found=CascadeFound.model_validate(cascade_data),
             ),
             spend=SpendCard.model_validate(spend.to_json()),
         )

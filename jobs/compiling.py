@@ -32,7 +32,7 @@ from ..keeping.loaders import load_judge
 from ..keeping.loading import LoadedJudge, default_temperature, resolve_sampling, sample_members
 from ..keeping.model_ends import warning_of_ends
 from ..keeping.paying import PaidJob, Start, paying
-from ..keeping.verifying import with_verifiers, with_verifiers_of
+from ..keeping.verifying import with_recorded_verifiers, with_verifiers
 from ..optimizers.base import Event, Job, MinimalOptimizer, Optimizer, Result, Sink, optimize
 from ..optimizers.guidelines import rules_in
 from ..optimizers.registry import DEFAULT
@@ -40,7 +40,7 @@ from ..optimizers.thresholds import with_fitted_rules
 from ..programs.asking import embedding_errors
 from ..programs.deciding import with_means
 from ..programs.judge import Judge
-from ..programs.languages import texts_of
+from ..programs.languages import case_texts
 from ..programs.settings import FOR_SEARCHES
 from ..programs.together import run_to_end
 from ..programs.verdicts import Verdict
@@ -190,7 +190,7 @@ def compile(
     surface, limits, _ = resolve_asking({**place, **reading, "budget": budget})
     resolved, reference = surface.judge(judge)
     if start is not None and not verifiers:  # those of the version whose prompt the search begins with
-        resolved = with_verifiers_of(resolved, surface.store.load(start), surface.store)
+        resolved = with_recorded_verifiers(resolved, surface.store.load(start), surface.store)
     resolved = with_verifiers(resolved, verifiers, surface.store)
     answering = make_model(model)
     sampling = sampling or Sampling()
@@ -199,7 +199,7 @@ def compile(
     fit = resolve_sampling(answering, with_means(resolved, sampling), resolved.temperature)
     surface.note(fit.note, warning_of_ends(answering.each))
     labelled = surface.gold(gold, resolved)
-    resolved = resolved.for_texts(texts_of(labelled.cases))
+    resolved = resolved.for_texts(case_texts(labelled.cases))
     sealed = None
     if holdout is not None:
         sealed = read_holdout(holdout, labelled)

@@ -86,7 +86,7 @@ def export_text(source: Artifact | PromptState, judge: Judge, target: str) -> st
     return exporter(target).render(subject_of(source, judge))
 
 
-def describe(source: Artifact, judge: Judge) -> list[Piece]:
+def artifact_page(source: Artifact, judge: Judge) -> list[Piece]:
     """Return the page about a version in pieces, which the target ``markdown`` writes as Markdown."""
     return page_pieces(subject_of(source, judge))
 

@@ -68,10 +68,10 @@ class MovePlan(RenewedPlan):
     @cached_property
     def fitting_cases(self) -> tuple[Case, ...]:
         """The labelled cases of train and dev that the prompt does not show as demonstrations."""
-        shown = set(self.artifact.demonstrated_ids)
+        demonstrated = set(self.artifact.demonstrated_ids)
         cases: list[Case] = []
         for case in self.split.train + self.split.dev:
-            if case.known and case.id not in shown:
+            if case.known and case.id not in demonstrated:
                 cases.append(case)
         return tuple(cases)
 
@@ -252,13 +252,13 @@ def move(
     if ask_old and not artifact.proof_records():
         plan = replace(plan, asks_old_model=True)
     with surface.asking(plan, "moving") as (work, tick):
-        tried = _try_ways(plan, work, surface)
-        best = max(tried, key=lambda trial: trial.value)
+        trials = _try_ways(plan, work, surface)
+        best = max(trials, key=lambda trial: trial.value)
         contest = Contest(best.plan, best.job, best.candidate, artifact.about.test_openings, artifact)
         evidence = prove_candidate(contest, tick)
         old_rows = _old_rows(plan, surface.store, work, tick)
         contest.opening.record(f"move {artifact.ref} to {new_model.name}")
-        return _conclude(contest, evidence, old_rows, work, surface, tried, best, margin=margin, force=force)
+        return _conclude(contest, evidence, old_rows, work, surface, trials, best, margin=margin, force=force)
 
 
 def _check_can_move(artifact: Artifact, model: Model, *, ask_old: bool) -> None:
@@ -449,7 +449,7 @@ def _conclude(
     old_rows: Sequence[Row],
     work: PaidJob,
     surface: Surface,
-    tried: Sequence[_Trial],
+    trials: Sequence[_Trial],
     best: _Trial,
     *,
     margin: float | None,
@@ -484,7 +484,7 @@ def _conclude(
     artifact = surface.store.save(
         plan.judge,
         best.candidate.state,
-        _content(contest, evidence, work, against, verdict, tried, best),
+        _content(contest, evidence, work, against, verdict, trials, best),
         history,
         records=records,
         make_latest=is_latest,
@@ -492,7 +492,7 @@ def _conclude(
     tags: tuple[str, ...] = ()
     if is_latest:
         tags = move_tags(surface.store, artifact)
-    ways = tuple((trial.name, trial.value) for trial in tried)
+    ways = tuple((trial.name, trial.value) for trial in trials)
     return Moved(
         artifact=artifact,
         parent=parent,
@@ -511,7 +511,7 @@ def _content(
     work: PaidJob,
     against: Contrast,
     verdict: MoveVerdict,
-    tried: Sequence[_Trial],
+    trials: Sequence[_Trial],
     best: _Trial,
 ) -> CardContent:
     """Return the content of the card of a moved version."""
@@ -525,7 +525,7 @@ def _content(
         margin=verdict.margin,
         words=f"{verdict.words}: {values} ({against.difference:+.3f}, {against.interval_words})",
         way=best.name,
-        tried={trial.name: trial.value for trial in tried},
+        tried={trial.name: trial.value for trial in trials},
         differing=verdict.differing,
         labels=verdict.labels,
         rows=verdict.rows,

@@ -84,21 +84,21 @@ class Plan:
 
     def _check_task(self) -> None:
         """Refuse a task that the user names where the model cannot answer it first."""
-        named = f"--own-answer {','.join(self.task)}"
+        option = f"--own-answer {','.join(self.task)}"
         if not self.own_answer:
-            raise UsageError(f"{named} goes against --no-own-answer", hint="leave out one of them")
+            raise UsageError(f"{option} goes against --no-own-answer", hint="leave out one of them")
         _ = own_answer_of(self.judge, self.task)
         if not self.model.writes_text:
             raise UsageError(
-                f"{named}: {self.model.name} writes no text, and has no answer of its own",
+                f"{option}: {self.model.name} writes no text, and has no answer of its own",
                 hint="name a --model that does",
             )
         if self.settings.sampling.is_panel:
             hint = "name one --model"
-            raise UsageError(f"{named}: a panel has several models, and no answer of its own", hint=hint)
+            raise UsageError(f"{option}: a panel has several models, and no answer of its own", hint=hint)
         if not self.configured_optimizer.tries_own_answer:
             hint = "leave out --optimizer, or --own-answer"
-            raise UsageError(f"{named}: --optimizer {self.optimizer_name} does not try it", hint=hint)
+            raise UsageError(f"{option}: --optimizer {self.optimizer_name} does not try it", hint=hint)
 
     @cached_property
     def asks_first(self) -> OwnAnswer | None:

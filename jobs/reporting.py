@@ -54,11 +54,11 @@ def write_report(
     Raises:
         ArtifactError: no such version. JuristError: it was never proven. GoldError: ``gold`` is other gold.
     """
-    made = make_report(subject, open_store(store), gold)
+    report = make_report(subject, open_store(store), gold)
     if output is None:
-        return made
-    write_whole(made.page, Path(output))
-    return Report(**{**vars(made), "path": Path(output)})
+        return report
+    write_whole(report.page, Path(output))
+    return Report(**{**vars(report), "path": Path(output)})
 
 
 def make_report(
@@ -79,7 +79,7 @@ def make_report(
         return _report_of(cascade_report(artifact, cascade.found))
     judge = judge_of_artifact(artifact, store)
     gold, problem = _proof_gold(gold_name, artifact, judge, store)
-    made = ArtifactReport(
+    artifact_report = ArtifactReport(
         artifact=artifact,
         judge=judge,
         store=store,
@@ -87,7 +87,7 @@ def make_report(
         no_gold=problem,
         store_option=store_words,
     )
-    return _report_of(made.document(), problem)
+    return _report_of(artifact_report.document(), problem)
 
 
 def _report_of(document: Document, problem: str = "") -> Report:

@@ -27,7 +27,7 @@ from ..keeping.paying import PaidJob, Start, Work, paying
 from ..keeping.trust import Trust
 from ..optimizers.base import Event, Sink
 from ..programs.judge import Judge
-from ..programs.languages import texts_of
+from ..programs.languages import case_texts
 from .cascading import Cascading
 from .comparing import Comparing, Evaluating
 from .estimate import Estimate
@@ -108,7 +108,7 @@ class Surface:
         ready: list[Contender] = []
         for contender in contenders:
             if isinstance(contender, LoadedJudge):
-                ready.append(contender.for_texts(texts_of(labelled.cases)))
+                ready.append(contender.for_texts(case_texts(labelled.cases)))
             else:
                 ready.append(read_log(contender, labelled))
         return tuple(ready), labelled

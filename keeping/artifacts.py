@@ -125,11 +125,11 @@ class Store:
         from ..programs.catalogue import file_of
         from ..programs.plugins import executed_hashes
         from .card import CardContent, build_card
-        from .contents import content_of, unwritable_error
+        from .contents import read_content, unwritable_error
         from .dspy_state import dump_state
 
         self.check_writable()
-        content = content_of(judge, card)
+        content = read_content(judge, card)
         path, _ = file_of(content.judge_ref)
         if path is not None:
             hashes = executed_hashes(self.find_file(path))

@@ -57,8 +57,8 @@ def checked_additions(sealed: Sealed) -> tuple[dict[str, JsonObject], tuple[str,
     return additions, tuple(faults)
 
 
-def content_of(judge: Judge, card: CardContent | Mapping[str, object]) -> CardContent:
-    """Return the content of a card as an object; raises ``ArtifactError`` if JSON values are none."""
+def read_content(judge: Judge, card: CardContent | Mapping[str, object]) -> CardContent:
+    """Return the content of a card, read from JSON values where it is given so; else ``ArtifactError``."""
     if isinstance(card, CardContent):
         return card
     try:

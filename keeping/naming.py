@@ -23,7 +23,7 @@ from ..programs.state import PromptState
 from ..text.templates import CHAT, PLAIN
 from .artifact_card import Artifact
 from .artifacts import Store
-from .verifying import with_verifiers, with_verifiers_of
+from .verifying import with_recorded_verifiers, with_verifiers
 
 BASIC = ":basic"
 ADAPTER = CHAT
@@ -301,7 +301,7 @@ def judge_of_artifact(artifact: Artifact, store: Store, *, source: bool = False)
 
 def choose_fitting_judge(judge: Judge, artifact: Artifact, store: Store, reference: str = "") -> Judge:
     """Return a judge if it can be asked as the artifact was proven, else the one that the artifact keeps; say it."""
-    judge = with_verifiers_of(judge, artifact, store)
+    judge = with_recorded_verifiers(judge, artifact, store)
     compiled, definition = artifact.as_compiled(judge), artifact.about.definition
     if not definition:
         path, _ = file_of(reference)

@@ -49,18 +49,20 @@ def with_verifiers(judge: Judge, references: Sequence[str], store: Store) -> Jud
     return replace(judge, verified_by=tuple(compiled[name] for name in judge.verifiers if name in compiled))
 
 
-def _verifier_of(artifact: Artifact, generator: "Generator", steps: str) -> CompiledVerifier:
+def _verifier_of(artifact: Artifact, generator: "Generator", attribute: str) -> CompiledVerifier:
     """Return a version as a verifier; one that asks more than once, or lets more than its prompt decide, is refused."""
     _check_prompt_decides(artifact)
     (prompt,) = artifact.state.predictors.values()
     inputs = set(artifact.about.inputs)
-    for predictor in verifying_predictors(generator.basic(), steps):
+    for predictor in verifying_predictors(generator.basic(), attribute):
         if set(predictor.signature.input_fields) != inputs:
             raise ArtifactError(
                 f"{artifact.ref} was compiled for other inputs than {generator.name} gives its verifier",
                 hint=f"compile {artifact.judge} again",
             )
-    return CompiledVerifier(reference=artifact.ref, sha256=str(artifact.sha256), steps=steps, prompt=prompt)
+    return CompiledVerifier(
+        reference=artifact.ref, sha256=str(artifact.sha256), attribute=attribute, prompt=prompt
+    )
 
 
 def _check_prompt_decides(artifact: Artifact) -> None:
@@ -90,8 +92,8 @@ def _check_prompt_decides(artifact: Artifact) -> None:
         )
 
 
-def with_verifiers_of(judge: Judge, artifact: Artifact, store: Store) -> Judge:
-    """Return a generator with the verifiers that a version was compiled with.
+def with_recorded_verifiers(judge: Judge, artifact: Artifact, store: Store) -> Judge:
+    """Return a generator with the verifiers that the card of a version records.
 
     Raises:
         ArtifactError: one of them is missing, or is no longer what it was.
@@ -101,13 +103,13 @@ def with_verifiers_of(judge: Judge, artifact: Artifact, store: Store) -> Judge:
         return judge
     for reference, sha256 in recorded.items():
         try:
-            found = store.load(reference)
+            verifier = store.load(reference)
         except ArtifactError as error:
             raise ArtifactError(
                 f"{artifact.ref} is verified by {reference}, which cannot be used: {error.message}",
                 hint=f"restore {reference} in that store, or compile {artifact.judge} again",
             ) from error
-        if found.sha256 != sha256:
+        if verifier.sha256 != sha256:
             raise ArtifactError(
                 f"{artifact.ref} is verified by {reference}, which is another version by now",
                 hint=f"restore it from a copy, or compile {artifact.judge} again",

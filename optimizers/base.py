@@ -19,7 +19,7 @@ from ..evaluation.votes import Sampling
 from ..programs.asking import Asker
 from ..programs.generator import Generator
 from ..programs.judge import Judge
-from ..programs.languages import texts_of
+from ..programs.languages import case_texts
 from ..programs.own_answer import OwnAnswer
 from ..programs.settings import FOR_SEARCHES, AskSettings
 from ..programs.state import PromptState
@@ -133,7 +133,7 @@ class Job:
     @cached_property
     def language(self) -> Language:
         """The language of most of the texts to learn from: in it a proposer is asked for prompts of writers."""
-        return main_language(texts_of(self.train))
+        return main_language(case_texts(self.train))
 
     @property
     def calls_per_case(self) -> int:

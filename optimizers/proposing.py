@@ -112,7 +112,7 @@ def count_proposals(job: Job, kind: str, count: int = 0, usable: int = 0) -> boo
 def signature_for(
     job: Job, judges: type[dspy.Signature], writers: type[dspy.Signature]
 ) -> type[dspy.Signature]:
-    """Return what a proposer is asked: of judges in that of their prompt, of generators in that of their documents."""
+    """Return a proposer's signature, of judges or of writers, in the language of the prompt or of the documents."""
     if job.generator is None:
         return in_language(judges, job.judge.language or "en")
     return in_language(writers, job.language)

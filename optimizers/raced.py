@@ -263,13 +263,13 @@ def _instructions(state: PromptState) -> dict[str, str]:
     return {name: state.predictors[name].instructions for name in sorted(state.predictors)}
 
 
-def is_alike(verdict: Verdict, other: Verdict) -> bool:
+def is_alike(first: Verdict, second: Verdict) -> bool:
     """Say whether two verdicts on a case have the same values, with about the same probabilities."""
-    if verdict.values != other.values or len(verdict.probabilities) != len(other.probabilities):
+    if first.values != second.values or len(first.probabilities) != len(second.probabilities):
         return False
-    for shares, other_shares in zip(verdict.probabilities, other.probabilities, strict=True):
-        for label in shares.keys() | other_shares.keys():
-            if abs(shares.get(label, 0.0) - other_shares.get(label, 0.0)) > _SAME_SHARE:
+    for shares, second_shares in zip(first.probabilities, second.probabilities, strict=True):
+        for label in shares.keys() | second_shares.keys():
+            if abs(shares.get(label, 0.0) - second_shares.get(label, 0.0)) > _SAME_SHARE:
                 return False
     return True
 

@@ -533,9 +533,13 @@ def gain_of_knowing(track: Track, candidate: Candidate, spread: float) -> float:
     """Return the expected gain of knowing whether a prompt or the best of the others is better, and not guessing it."""
     family = family_of(track, candidate)
     ids = {member.id for member in family}
-    others = [other for other in track.board.candidates.values() if other.id not in ids]
+    rivals = [
+        tried_candidate
+        for tried_candidate in track.board.candidates.values()
+        if tried_candidate.id not in ids
+    ]
     best = best_of(track, family)
-    rival = best_of(track, others)
+    rival = best_of(track, rivals)
     standings = track.standings()
     difference = mean_less_toll(track, best) - mean_less_toll(track, rival)
     variance = standings[best.id].doubt(standings[rival.id]) ** 2

@@ -1,4 +1,4 @@
-"""What a proposer is asked and told of a step that writes: the failures that concern it, in the documents' language.
+"""A proposer of a step that writes: its signatures, and the failures that concern the step, in the documents' language.
 
 A generator has several steps that write. A check's failures are shown to the steps that they concern (HaluAgent
 section 3.2: each agent gets what its own check found), as texts that differ: one failed item of each document first.
@@ -24,7 +24,7 @@ from ..text.tables import read_table
 from ..text.wording import Language, strings
 from .objective import Outcome
 
-_MOST_LESSONS: Final = 60
+_MOST_FAILURES: Final = 60
 """Failures of a step that a proposer may be shown, at most."""
 _PHRASES: Final[Mapping[str, Mapping[str, str]]] = read_table(__package__, "phrases")
 """Language -> the words between which failures stand."""
@@ -132,7 +132,7 @@ def failures_of_step(
             continue
         # What other steps wrote is the same for several items of a document.
         is_new = not any(near(failure.letters, earlier.letters) for earlier in chosen)
-        if is_new and len(chosen) < _MOST_LESSONS:
+        if is_new and len(chosen) < _MOST_FAILURES:
             chosen.append(failure)
     return [(failure.case, failure.words) for failure in chosen]
 

@@ -97,13 +97,13 @@ class Asker:
             )
         if self.settings.own_answer is None:
             return
-        named = f"judge {self.judge.name} compares with its model's own answer"
+        judge_words = f"judge {self.judge.name} compares with its model's own answer"
         if sampling.is_panel:
             hint = "name one --model, or compile the panel with --no-own-answer"
-            raise UsageError(f"{named}, and a panel has several models", hint=hint)
+            raise UsageError(f"{judge_words}, and a panel has several models", hint=hint)
         if self._has_probabilities:
             hint = "name a --model that writes text, or compile it with --no-own-answer"
-            raise UsageError(f"{named}, and a decision model writes none", hint=hint)
+            raise UsageError(f"{judge_words}, and a decision model writes none", hint=hint)
 
     @property
     def adapter(self) -> str:

@@ -48,7 +48,7 @@ def _case_of_claim(row: FectRow) -> Case:
     )
 
 
-def _signature(name: str) -> Any:
+def _claim_signature(name: str) -> Any:
     """Return a signature of :mod:`jurist.signatures.fect` by its name, for the declaration of a judge."""
     return own_signature("fect", name, "conversation", "claim")
 
@@ -64,7 +64,7 @@ FECT = Judge(
     name="fect",
     variant="basic",
     description="FECT: is an interpretive claim factual for a conversation",
-    signature=_signature("FectBasic"),
+    signature=_claim_signature("FectBasic"),
     answer=OneLabel(**_ANSWER),
     metric="f1",
     rows=FectRow,
@@ -80,7 +80,7 @@ FECT_REASONING, FECT_3D, FECT_3D_REASONING = (
         name=f"fect-{name}",
         variant=variant,
         description=description,
-        signature=_signature(signature),
+        signature=_claim_signature(signature),
         answer=answer,
     )
     for name, variant, description, signature, answer in (
@@ -96,6 +96,6 @@ FECT_3D_LABEL: Final = replace(
     FECT_3D_REASONING,  # of another name, so that versions proven under different policies are not taken for each other
     name=f"{FECT_3D_REASONING.name}-label",
     description=f"{FECT_3D_REASONING.description}; where units contradict it, {POLICIES['label']}",
-    signature=_signature("Fect3DReasoning"),
+    signature=_claim_signature("Fect3DReasoning"),
     answer=replace(_CHECKED, policy="label"),
 )

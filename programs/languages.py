@@ -17,7 +17,7 @@ from ..text.wording import Language, strings
 
 def in_language(signature: type[dspy.Signature], language: Language) -> type[dspy.Signature]:
     """Return a signature of jurist's own with its words in a language; itself where nobody wrote them."""
-    words = _words_of(signature, language)
+    words = _translated_words(signature, language)
     if not words:
         return signature
     translated: type[dspy.Signature] = signature.with_instructions(words["instructions"])
@@ -27,13 +27,13 @@ def in_language(signature: type[dspy.Signature], language: Language) -> type[dsp
     return translated
 
 
-def texts_of(cases: Iterable[Case]) -> Iterator[str]:
+def case_texts(cases: Iterable[Case]) -> Iterator[str]:
     """Yield all texts of each case as one, by which a language is chosen."""
     for case in cases:
         yield " ".join(strings(case.inputs))
 
 
-def _words_of(signature: type[dspy.Signature], language: Language) -> Mapping[str, Any]:
+def _translated_words(signature: type[dspy.Signature], language: Language) -> Mapping[str, Any]:
     """Return the instruction and the field descriptions of a signature in a language; empty without any."""
     package = signature.__module__.rpartition(".")[0]
     own_package = __package__.rpartition(".")[0]

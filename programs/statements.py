@@ -138,7 +138,7 @@ def _judge_of_sentence(field: str, kind: Any, labels: Mapping[Label, Label]) -> 
     }
 
 
-def _signature(name: str) -> Any:
+def _sentence_signature(name: str) -> Any:
     """Return a signature of one sentence by its name, for the declaration of a judge."""
     return own_signature("cognibench", name, "reference", "dialogue", "before", "sentence")
 
@@ -153,7 +153,7 @@ def _answer(field: str, labels: Sequence[Label], positive: frozenset[Label]) -> 
 STATEMENT_TYPE = Judge(
     name="statement-type",
     description="CogniBench: does a sentence state facts, go beyond them (cognitive), or neither (irrelevant)",
-    signature=_signature("TypeOfStatement"),
+    signature=_sentence_signature("TypeOfStatement"),
     answer=_answer("statement_type", get_args(StatementType), frozenset({"cognitive"})),
     metric="macro_f1",  # no type is the one that is looked for
     **_judge_of_sentence("statement_type", StatementType, {label: statement_type(label) for label in LABELS}),
@@ -161,7 +161,7 @@ STATEMENT_TYPE = Judge(
 FACTUAL = Judge(
     name="factual",
     description="CogniBench: is a sentence that states facts faithful to the reference, or invented",
-    signature=_signature("FactIsFaithful"),
+    signature=_sentence_signature("FactIsFaithful"),
     answer=_answer("faithfulness", get_args(Faithfulness), frozenset({"invented"})),
     metric="f1",
     **_judge_of_sentence("faithfulness", Faithfulness, {"faithful": "faithful", "invented": "invented"}),
@@ -198,7 +198,7 @@ TIER = Judge(
     name="tier",
     variant="steps",
     description="CogniBench: the tier of a sentence that goes beyond facts: rational, then grounded, then irrefutable",
-    signature=_signature("TierOfStatement"),
+    signature=_sentence_signature("TierOfStatement"),
     program=OwnProgram("tier_steps", "TierSteps"),
     answer=replace(
         _answer("tier", TIERS, _BELOW[STRICTNESS]),
@@ -214,7 +214,7 @@ TIER_DIRECT = replace(
     name="tier-direct",
     variant="direct",
     description="CogniBench: the same tier, chosen among the four in one call (the other line of Table 1)",
-    signature=_signature("TierOfStatement"),
+    signature=_sentence_signature("TierOfStatement"),
     program=None,
     demonstrations=None,
 )

@@ -14,12 +14,12 @@ class CompiledVerifier:
 
     reference: str  # such as ``label-check@2``
     sha256: str  # of the version's content
-    steps: str  # the attribute of the program: a frozen step, or a list of them
+    attribute: str  # the attribute of the program that holds them: a frozen step, or a list of them
     prompt: PredictorPrompt
 
     def put_into(self, program: dspy.Module) -> None:
         """Give the prompt to the frozen steps of a program."""
-        for predictor in verifying_predictors(program, self.steps):
+        for predictor in verifying_predictors(program, self.attribute):
             self.prompt.put_into(predictor)
 
 

@@ -33,7 +33,13 @@ from .document import Cases, Document, Link, Part, Section, Tone
 from .judged import SYSTEMS, paired_cases
 from .next_step import choose_next_step, outcome_of
 from .plots import ThresholdPoint, threshold_plot
-from .proof_plots import calibration_plot, gain_by_calls, quality_by_price, scores_by_group, standing_plot
+from .proof_plots import (
+    artifact_search_plot,
+    card_forest_plot,
+    card_price_plot,
+    card_reliability_plot,
+    proof_group_plot,
+)
 from .scores import (
     OFFLINE,
     ceiling_table,
@@ -132,12 +138,12 @@ class ArtifactReport:
         card, judge = self._card, self.artifact.about.reference
         gold = card.gold
         noun = "documents" if self._generates else "cases"
-        others = (card.optimizer.candidates or 1) - 1
-        tried = f"No other prompt was tried on {gold.train} train and {gold.dev} dev {noun}."
-        if others:
-            tried = (
-                f"{plural(others, 'other prompt')} tried on {gold.train} train and {gold.dev} dev {noun}; none was "
-                "better than the basic prompt by more than luck."
+        other_count = (card.optimizer.candidates or 1) - 1
+        search_words = f"No other prompt was tried on {gold.train} train and {gold.dev} dev {noun}."
+        if other_count:
+            search_words = (
+                f"{plural(other_count, 'other prompt')} tried on {gold.train} train and {gold.dev} dev {noun}; none "
+                "was better than the basic prompt by more than luck."
             )
         commands = [
             ("search longer", f"jurist compile {judge} --max-calls N"),
@@ -156,12 +162,12 @@ class ArtifactReport:
             headline=f"Nothing better than the prompt you started with was found ({engine_words(self.artifact.model)})",
             tone="open",
             lead=[
-                f"{tried} Nothing was asked of the {gold.test} sealed {noun}, and they are not opened.",
+                f"{search_words} Nothing was asked of the {gold.test} sealed {noun}, and they are not opened.",
                 f"More {'documents' if self._generates else 'labelled rows'} may find more.",
             ],
             front=(Section("next", "Next", [table("", ["what", "command"], commands, layout="commands")]),),
             sections=(
-                Section("plots", "Plots", gain_by_calls(self.artifact)),
+                Section("plots", "Plots", artifact_search_plot(self.artifact)),
                 Section("people", "Gold and people", list(self._people())),
                 Section("cost", "What compiling cost", self._cost_lines()),
             ),
@@ -209,8 +215,8 @@ class ArtifactReport:
     def _plots_section(self, metric: str) -> Section:
         """Return the section of what the proof and the search look like."""
         card = self._card
-        plots = quality_by_price(card, metric, self._shown_references)
-        plots += gain_by_calls(self.artifact)
+        plots = card_price_plot(card, metric, self._shown_references)
+        plots += artifact_search_plot(self.artifact)
         if self._systems:
             meaning = "mean closeness to the gold label"
             if self._generates:
@@ -218,8 +224,8 @@ class ArtifactReport:
             elif self.judge.comparison.right_means:
                 meaning = "share of units that are right"
             scale = self.judge.answer.scale
-            plots += scores_by_group(scale, self._systems["basic"], self._systems["compiled"], meaning)
-        plots += calibration_plot(card)
+            plots += proof_group_plot(scale, self._systems["basic"], self._systems["compiled"], meaning)
+        plots += card_reliability_plot(card)
         if not self.judge.answer.criteria:  # each of several criteria has its own probability
             threshold = self._sampling.threshold if self._sampling.by_probability else None
             plots += threshold_plot(self._cuts[::-1], threshold)
@@ -259,7 +265,7 @@ class ArtifactReport:
             tables_by_system.append(confusion_table(name, counts, opens=name, criteria=answer.criteria))
         tables: list[Table] = []
         for beside in zip_longest(*tables_by_system):
-            tables.extend([one for one in beside if one is not None])
+            tables.extend([table for table in beside if table is not None])
         return tables
 
     def _folded_sections(self, metric: str) -> list[Section]:
@@ -354,7 +360,7 @@ class ArtifactReport:
         commands = []
         for purpose, command in self._commands(metric):
             commands.append((purpose, command + self.store_option))
-        standing: list[Part] = list(standing_plot(card, metric, self._shown_references))
+        standing: list[Part] = list(card_forest_plot(card, metric, self._shown_references))
         standing.append(proof_table(card, metric, self._shown_references))
         standing.extend(criteria_table(card.decision))
         return (

@@ -98,10 +98,10 @@ def agreement(
     Raises:
         GoldError: the gold cannot be read, or has the labels of fewer than two raters.
     """
-    named = _judge_of(judge, store)
+    judge_of_rows = _judge_of(judge, store)
     # Rows that raters labelled and nobody merged yet have no gold label.
     names = make_mapping(mapping).with_named(raters, None)
-    rated = gold if isinstance(gold, Gold) else Gold.load(gold, named, labelled=False, mapping=names)
+    rated = gold if isinstance(gold, Gold) else Gold.load(gold, judge_of_rows, labelled=False, mapping=names)
     return agreement_of(rated)
 
 
@@ -130,7 +130,7 @@ def agreement_of(gold: Gold) -> GoldAgreement:
 
 @dataclass(frozen=True, kw_only=True)
 class GoldCheck(Shown):
-    """What a gold set holds, and everything that is wrong with it.
+    """The facts of a gold set, and everything that is wrong with it.
 
     Attributes:
         facts: what it holds, as of ``jurist gold check``; empty where no row can be used.
@@ -139,6 +139,7 @@ class GoldCheck(Shown):
         error: why it cannot be used; empty where it can.
         loaded: the gold set; ``None`` where no row can be used.
         near_test: rows of the test that nearly repeat what an optimizer sees.
+        near_words: a note on these rows; empty without any.
     """
 
     facts: Mapping[str, Any]
@@ -208,11 +209,11 @@ def check_gold(
         seed, shares: of the split.
         store: where the judge is found, if it is that of an artifact.
     """
-    named = _judge_of(judge, store)
+    judge_of_rows = _judge_of(judge, store)
     collected = Rejects() if rejects is None else rejects
     names = make_mapping(mapping).with_named(raters, merge)
     try:
-        loaded = _load_checked(gold, named, names, collected)
+        loaded = _load_checked(gold, judge_of_rows, names, collected)
         refusal = collected.refusal()
         if rejects is None and refusal:
             raise refusal
@@ -279,8 +280,8 @@ def import_gold(
                 f"{os.fspath(output)} is an input, and would be lost", hint="name another output"
             )
     names = make_mapping(mapping).with_named(raters, None)
-    named = _judge_of(judge, store)
-    return convert_gold(paths, named, os.fspath(output), merge=merge, mapping=names, rejects=rejects)
+    judge_of_rows = _judge_of(judge, store)
+    return convert_gold(paths, judge_of_rows, os.fspath(output), merge=merge, mapping=names, rejects=rejects)
 
 
 def _load_checked(gold: Any, judge: Judge, mapping: RowMapping, rejects: Rejects) -> Gold:
@@ -291,7 +292,7 @@ def _load_checked(gold: Any, judge: Judge, mapping: RowMapping, rejects: Rejects
 
 
 def _judge_of(judge: str | Judge, store: StoreLike) -> Judge:
-    """Return a judge, or the one of a name."""
+    """Return a judge as it is, or the one of this name."""
     if isinstance(judge, Judge):
         return judge
     opened = store if isinstance(store, Store) else Store(None if store is None else os.fspath(store))

@@ -392,7 +392,7 @@ def _judged_case(row: _Line, inputs: Mapping[str, _Line], filters: Collection[st
 
 def _is_in_inputs(unit: _Line, inputs: Iterable[Sequence[str]]) -> bool:
     """Say whether the text of a unit stands in one of the inputs."""
-    return any(unit["text"] in shown[1] for shown in inputs)
+    return any(unit["text"] in shown_input[1] for shown_input in inputs)
 
 
 def _judged_unit(unit: _Line, status: str, *, is_sampled: bool) -> UnitEntry:

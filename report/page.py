@@ -123,20 +123,20 @@ def table_of_cases(cases: Cases) -> Table:
 
 
 def _verdict_words(unit: UnitEntry, place: int) -> str:
-    """Return what a system said of a unit, and how sure it was."""
-    said = unit["said"][place] or "no answer"
+    """Return the value that a system gave to a unit, and its probability."""
+    value = unit["said"][place] or "no answer"
     sureness = unit["sure"][place]
     if sureness is None:
-        return said
-    return f"{said} ({sureness:.0%})"
+        return value
+    return f"{value} ({sureness:.0%})"
 
 
 def _preview(case: CaseEntry) -> str:
     """Return the start of the text of a case: of its first unit, else of its last input."""
     texts = [unit["text"] for unit in case["units"] if unit["text"]]
-    for shown in case["inputs"][::-1]:
-        if len(shown) == 2:  # no image
-            texts.append(shown[1])
+    for shown_input in case["inputs"][::-1]:
+        if len(shown_input) == 2:  # no image
+            texts.append(shown_input[1])
     if not texts:
         return "-"
     return shorten(texts[0], _PREVIEW_LETTERS)

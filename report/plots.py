@@ -48,11 +48,11 @@ class ScoreBar:
 
 @dataclass(frozen=True, kw_only=True)
 class ReliabilityPoint:
-    """Units whose probability lies in one bin."""
+    """The units whose probability lies in one bin."""
 
     system: str  # who gave the probabilities
-    said: float  # their mean, 0 to 1
-    found: float  # the share of the units that are positive, 0 to 1
+    probability: float  # the mean of those that were given, 0 to 1
+    positive_share: float  # the share of the units that are positive, 0 to 1
     units: int  # at least 1
 
 
@@ -78,7 +78,7 @@ class SearchPoint:
 
 @dataclass(frozen=True, kw_only=True)
 class GroupScore:
-    """What both prompts earned in one group of the sealed test."""
+    """The scores of both prompts in one group of the sealed test."""
 
     group: str
     basic: float  # 0 to 1
@@ -110,13 +110,13 @@ class _Axis:
 
     @classmethod
     def over(cls, values: Sequence[float], start: float, end: float) -> "_Axis":
-        """Return the axis from the tick below the least value to the tick above the largest one."""
-        least, largest = min(values), max(values)
-        if least == largest:
-            least, largest = least - 0.5, largest + 0.5
-        step = _tick_step(largest - least)
-        low = math.floor(least / step + 1e-9) * step
-        high = math.ceil(largest / step - 1e-9) * step
+        """Return the axis from the tick below the lowest value to the tick above the highest one."""
+        lowest, highest = min(values), max(values)
+        if lowest == highest:
+            lowest, highest = lowest - 0.5, highest + 0.5
+        step = _tick_step(highest - lowest)
+        low = math.floor(lowest / step + 1e-9) * step
+        high = math.ceil(highest / step - 1e-9) * step
         return cls(low=low, high=high, start=start, end=end, step=step)
 
     def place(self, value: float) -> float:
@@ -193,12 +193,15 @@ def reliability_plot(points: Sequence[ReliabilityPoint]) -> list[Plot]:
     for point in points:
         kind = "main" if point.system == main else "hollow"
         radius = 3 + 6 * math.sqrt(point.units / largest)
-        words = f"{point.system}: {point.found:.0%} of {point.units} units where {point.said:.0%} were said"
-        marks.append(_dot(across.place(point.said), up.place(point.found), radius, kind, words))
+        shares = f"{point.positive_share:.0%} of {point.units} units where {point.probability:.0%} were said"
+        words = f"{point.system}: {shares}"
+        marks.append(
+            _dot(across.place(point.probability), up.place(point.positive_share), radius, kind, words)
+        )
     marks += _legend([(name, "main" if name == main else "hollow") for name in _systems(points)])
     rows = []
     for point in points:
-        rows.append([point.system, f"{point.said:.2f}", f"{point.found:.2f}", point.units])
+        rows.append([point.system, f"{point.probability:.2f}", f"{point.positive_share:.2f}", point.units])
     columns = ["", "probability", "share that is positive", "units"]
     description = "The share of units that are positive, by the probability; right ones lie on the diagonal."
     return [_plot("Are its probabilities right?", description, _HEIGHT, marks, table("", columns, rows))]
@@ -280,24 +283,32 @@ def group_plot(scores: Sequence[GroupScore], meaning: str) -> list[Plot]:
     """
     if len(scores) < 2:
         return []
-    shown = sorted(scores, key=lambda score: (score.compiled, score.basic, score.group))[:_MOST_GROUPS]
+    lowest = sorted(scores, key=lambda score: (score.compiled, score.basic, score.group))[:_MOST_GROUPS]
     axis = _Axis(low=0, high=1, start=128, end=_RIGHT, step=0.2)
-    bottom = _TOP + 18 * len(shown)
+    bottom = _TOP + 18 * len(lowest)
     marks = _horizontal_axis(axis, _TOP - 6, bottom, meaning)
     rows = []
-    for place, score in enumerate(shown):
+    for place, score in enumerate(lowest):
         height = _TOP + 18 * place + 6
-        before, after = axis.place(score.basic), axis.place(score.compiled)
+        basic_place, compiled_place = axis.place(score.basic), axis.place(score.compiled)
         name = score.group or "no group"
         marks.append(_text(120, height + 4, shorten(name, _GROUP_LETTERS), "end"))
-        marks.append(_line(before, height, after, height, "worse" if after < before else "main"))
-        marks.append(_dot(before, height, 4, "hollow", f"{name}, basic: {score.basic:.0%}"))
-        marks.append(_dot(after, height, 4, "main", f"{name}, compiled: {score.compiled:.0%}"))
+        marks.append(
+            _line(
+                basic_place,
+                height,
+                compiled_place,
+                height,
+                "worse" if compiled_place < basic_place else "main",
+            )
+        )
+        marks.append(_dot(basic_place, height, 4, "hollow", f"{name}, basic: {score.basic:.0%}"))
+        marks.append(_dot(compiled_place, height, 4, "main", f"{name}, compiled: {score.compiled:.0%}"))
         rows.append([name, f"{score.basic:.2f}", f"{score.compiled:.2f}", score.units])
     marks += _legend([("basic", "hollow"), ("compiled", "main")])
     description = f"The {meaning} in each group, basic and compiled."
-    if len(shown) < len(scores):
-        description = f"The {meaning} in the {len(shown)} groups of {len(scores)} where compiled has least."
+    if len(lowest) < len(scores):
+        description = f"The {meaning} in the {len(lowest)} groups of {len(scores)} where compiled has least."
     columns = ["group", "basic", "compiled", "units"]
     return [_plot("By group", description, bottom + 40, marks, table("", columns, rows))]
 
@@ -319,14 +330,14 @@ def price_plot(metric: str, price: str, points: Sequence[PricePoint]) -> list[Pl
     up = _Axis.over(ends, _BOTTOM, _TOP - 10)
     marks = _both_axes(across, up, price)
     rows = []
-    taken: list[tuple[float, float, float]] = []  # start, end and height of the names that stand
+    name_boxes: list[tuple[float, float, float]] = []  # start, end and height of the names that stand
     for point in sorted(points, key=lambda point: -point.value):
         x, y = across.place(point.price), up.place(point.value)
         kind = "main" if point.is_main else "other"
         if point.low < point.high:
             marks.append(_line(x, up.place(point.low), x, up.place(point.high), kind))
         marks.append(_dot(x, y, 5, kind))
-        marks.append(_name_beside(point.name, x, y, kind, taken))
+        marks.append(_name_beside(point.name, x, y, kind, name_boxes))
         rows.append([point.name, _price_words(point.price), f"{point.value:.3f}"])
     description = f"{metric} with its 95 % interval, by {price}."
     return [_plot("Price and quality", description, _HEIGHT, marks, table("", ["", price, metric], rows))]
@@ -337,7 +348,9 @@ def _price_words(price: float) -> str:
     return f"{price:,.0f}" if price >= 10 or not price else f"{price:.3g}"
 
 
-def _name_beside(name: str, x: float, y: float, kind: str, taken: list[tuple[float, float, float]]) -> str:
+def _name_beside(
+    name: str, x: float, y: float, kind: str, name_boxes: list[tuple[float, float, float]]
+) -> str:
     """Return a name beside its point, below the names that stand there; its own place is added to them."""
     width = len(name) * _LETTER
     anchor: Anchor = "start"
@@ -346,11 +359,11 @@ def _name_beside(name: str, x: float, y: float, kind: str, taken: list[tuple[flo
         anchor = "end"
         start = x - 9 - width
     height = y + 4
-    for other_start, other_end, other_height in sorted(taken, key=lambda place: place[2]):
+    for other_start, other_end, other_height in sorted(name_boxes, key=lambda place: place[2]):
         overlaps = start < other_end and other_start < start + width
         if overlaps and abs(height - other_height) < _LINE:
             height = other_height + _LINE
-    taken.append((start, start + width, height))
+    name_boxes.append((start, start + width, height))
     return _text(x + 9 if anchor == "start" else x - 9, height, name, anchor, kind)
 
 

@@ -49,13 +49,13 @@ def score_bars(card: CardContent, metric: str, shown_references: Sequence[str]) 
     return bars
 
 
-def standing_plot(card: CardContent, metric: str, shown_references: Sequence[str]) -> list[Plot]:
-    """Return compiled beside all else that answered the sealed rows."""
+def card_forest_plot(card: CardContent, metric: str, shown_references: Sequence[str]) -> list[Plot]:
+    """Return the plot of the scores of compiled and of all else that answered the sealed rows."""
     return forest_plot(metric, score_bars(card, metric, shown_references))
 
 
-def quality_by_price(card: CardContent, metric: str, references: Sequence[str]) -> list[Plot]:
-    """Return scores by dollars, else by tokens; a reference asks no language model, and costs nothing."""
+def card_price_plot(card: CardContent, metric: str, references: Sequence[str]) -> list[Plot]:
+    """Return the plot of scores by dollars, else by tokens; a reference asks no language model, and costs nothing."""
     prices: Mapping[str, float] = card.dollars_per_1000_rows
     price = "USD per 1,000 rows"
     if not any(prices.values()) or prices.keys() < {"basic", "compiled"}:
@@ -79,8 +79,8 @@ def quality_by_price(card: CardContent, metric: str, references: Sequence[str]) 
     return price_plot(metric, price, points)
 
 
-def gain_by_calls(artifact: Artifact) -> list[Plot]:
-    """Return the estimated gain of each candidate by the calls before it; nothing where a search has no estimates."""
+def artifact_search_plot(artifact: Artifact) -> list[Plot]:
+    """Return the plot of the estimated gains by calls; nothing where a search has no estimates."""
     basic = None
     for candidate in artifact.candidates:
         if candidate.source == "basic" and candidate.estimate is not None:
@@ -106,8 +106,8 @@ def gain_by_calls(artifact: Artifact) -> list[Plot]:
     return search_plot(metric, points)
 
 
-def calibration_plot(card: CardContent) -> list[Plot]:
-    """Return the reliability of the probabilities of both prompts, by the bins on the card."""
+def card_reliability_plot(card: CardContent) -> list[Plot]:
+    """Return the plot of the probabilities of both prompts, by the bins on the card."""
     points = []
     for system in ("basic", "compiled"):
         calibration = card.calibration.get(system)
@@ -115,19 +115,23 @@ def calibration_plot(card: CardContent) -> list[Plot]:
             continue
         for part in calibration.bins:
             if part.units:
-                point = ReliabilityPoint(system=system, said=part.said, found=part.found, units=part.units)
+                point = ReliabilityPoint(
+                    system=system, probability=part.said, positive_share=part.found, units=part.units
+                )
                 points.append(point)
     return reliability_plot(points)
 
 
-def scores_by_group(scale: Scale, basic: Sequence[Row], compiled: Sequence[Row], meaning: str) -> list[Plot]:
-    """Return the mean credit of the labelled units of each group of the sealed test, before and after compiling."""
+def proof_group_plot(scale: Scale, basic: Sequence[Row], compiled: Sequence[Row], meaning: str) -> list[Plot]:
+    """Return the plot of the mean credit in each group of the sealed test, of basic and of compiled."""
     credits: dict[str, list[tuple[float, float]]] = {}
-    for before, after in zip(basic, compiled, strict=True):
-        for gold, first, second in zip(after.gold, before.predicted, after.predicted, strict=True):
+    for basic_row, compiled_row in zip(basic, compiled, strict=True):
+        for gold, first, second in zip(
+            compiled_row.gold, basic_row.predicted, compiled_row.predicted, strict=True
+        ):
             if gold is not None:
                 pair = (scale.credit(gold, first), scale.credit(gold, second))
-                credits.setdefault(after.group, []).append(pair)
+                credits.setdefault(compiled_row.group, []).append(pair)
     scores = []
     for group, pairs in credits.items():
         scores.append(

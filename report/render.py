@@ -116,12 +116,12 @@ def _cut(line: str, width: int | None) -> str:
     """Return a line of at most ``width`` columns, whose end is ``…`` where it was cut."""
     if width is None or cell_len(line) <= width:
         return line
-    kept = ""
+    beginning = ""
     for mark in line:
-        if cell_len(kept + mark) > width - 1:
+        if cell_len(beginning + mark) > width - 1:
             break
-        kept += mark
-    return kept.rstrip() + "…"
+        beginning += mark
+    return beginning.rstrip() + "…"
 
 
 def _column_widths(table: Table, width: int | None) -> list[int] | None:
@@ -263,10 +263,10 @@ def render_latex(table: Table, *, caption: str = "", label: str = "") -> str:
         lines.append(_latex_row(row))
     lines.extend([r"\bottomrule", r"\end{tabular}"])
     if caption:
-        named = rf"\caption{{{caption}}}"
+        heading = rf"\caption{{{caption}}}"
         if label:
-            named += rf"\label{{{label}}}"
-        lines = [r"\begin{table}", r"\centering", named, *lines, r"\end{table}"]
+            heading += rf"\label{{{label}}}"
+        lines = [r"\begin{table}", r"\centering", heading, *lines, r"\end{table}"]
     return "\n".join(lines) + "\n"
 
 

@@ -129,7 +129,7 @@ class Review:
         fields = self.gold.judge.answer.unit_fields
         return fields if len(fields) > 1 else ()
 
-    def units_for(self, rater: str) -> JsonObject:
+    def page_content(self, rater: str) -> JsonObject:
         """Return all that the page of a rater shows, but for labels: the units, the guideline and the choices."""
         from markdown_it import MarkdownIt
 
@@ -137,7 +137,7 @@ class Review:
         choices = list(answer.scale.choices)
         if self._pair:
             choices[:2] = ["A", "B"]
-        about = {
+        settings = {
             "judge": self.gold.judge.name,
             "file": text_hash(str(self.journal.path)),  # the key of what the page keeps in the browser
             "rater": rater or self.rater,
@@ -154,7 +154,7 @@ class Review:
         units = []
         for name, line in self._units_of(rater).items():
             units.append(self._page_unit(name, line, rater))
-        return {"about": about, "guideline": guideline, "units": pack_values({"units": units}).data}
+        return {"about": settings, "guideline": guideline, "units": pack_values({"units": units}).data}
 
     @cached_property
     def _descriptions(self) -> dict[str, str]:
@@ -180,13 +180,13 @@ class Review:
             ["table", "strikethrough"]
         )
         markdown.disable(["link", "image", "autolink", "reference", "html_inline", "html_block"])
-        shown = {}
+        html_of_input = {}
         if not self._pair:
-            shown[""] = markdown.render(self.gold.judge.answer.units(line.case.inputs)[line.unit])
+            html_of_input[""] = markdown.render(self.gold.judge.answer.units(line.case.inputs)[line.unit])
         for name, value in line.case.inputs.items():
             if isinstance(value, str):
-                shown[name] = markdown.render(value)
-        return shown
+                html_of_input[name] = markdown.render(value)
+        return html_of_input
 
     def agreement(self) -> JsonObject:
         """Return how far raters agree on the units that two or more labelled; empty below :data:`_ENOUGH_SHARED`.
@@ -204,11 +204,11 @@ class Review:
         shared = [unit for unit, count in raters_of_unit.items() if count > 1]
         if len(shared) < _ENOUGH_SHARED:
             return {}
-        found = rater_agreement(columns)
+        measured = rater_agreement(columns)
         return {
-            "units": found.units,
-            "raw": round(found.raw.value, 3),
-            "alpha": None if found.alpha is None else round(found.alpha.value, 3),
+            "units": measured.units,
+            "raw": round(measured.raw.value, 3),
+            "alpha": None if measured.alpha is None else round(measured.alpha.value, 3),
         }
 
     def _page_unit(self, name: str, line: SheetLine, rater: str) -> JsonObject:
@@ -367,14 +367,14 @@ def _keep_breaks(text: str) -> str:
     """
     lines = text.splitlines()
     width = max(map(len, lines), default=0)
-    kept = []
+    broken_lines = []
     for line, following in zip_longest(lines, lines[1:], fillvalue=""):
         words = following.split()
         is_short = len(line) < _SHORT_LINE * width
         if is_short and line.strip() and words and len(line) + 1 + len(words[0]) <= width:
             line = f"{line.rstrip()}  "
-        kept.append(line)
-    return "\n".join(kept)
+        broken_lines.append(line)
+    return "\n".join(broken_lines)
 
 
 def _shown_input(name: str, value: object) -> list[object]:
@@ -420,7 +420,7 @@ def review_application(review: Review) -> Starlette:
 
     def send_units(request: Request) -> Response:
         rater = speaker_of(request) or request.query_params.get("rater", "")
-        return JSONResponse(review.units_for(rater), headers=no_store)
+        return JSONResponse(review.page_content(rater), headers=no_store)
 
     def send_labels(request: Request) -> Response:
         rater = speaker_of(request) or request.query_params.get("rater", "")

@@ -127,9 +127,9 @@ def confusion_table(
     rows_by_table: dict[tuple[str, tuple[str, ...]], list[list[object]]] = {}
     for gold, judged in counts.items():
         criterion, label = "", gold
-        for other in criteria:
-            if gold.startswith(f"{other}: "):
-                criterion, label = other, gold.removeprefix(f"{other}: ")
+        for name_of_criterion in criteria:
+            if gold.startswith(f"{name_of_criterion}: "):
+                criterion, label = name_of_criterion, gold.removeprefix(f"{name_of_criterion}: ")
         rows_by_table.setdefault((criterion, tuple(judged)), []).append([label, *judged.values()])
     tables = []
     for (criterion, answers), rows in rows_by_table.items():

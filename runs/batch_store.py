@@ -151,7 +151,7 @@ class BatchStore(Database):
                     break
                 allowed -= 1
                 place = (row["base"], row["url"], row["model"])
-                length = row["length"] + len(_line({**row, "body": b""}))
+                length = row["length"] + len(_request_line({**row, "body": b""}))
                 if place != batch_place or lines >= requests or size + length > size_limit:
                     batch += 1
                     batch_place = place
@@ -200,7 +200,7 @@ class BatchStore(Database):
     def lines(self, batch: Batch) -> Iterator[bytes]:
         """Return the lines of a batch's file."""
         query = "SELECT custom_id, url, body FROM requests WHERE batch = ? ORDER BY rowid"
-        return map(_line, self.each(query, batch.number))
+        return map(_request_line, self.each(query, batch.number))
 
     def note(self, batch: Batch, *, file: str = "", id: str = "", status: str) -> None:
         """Keep what the provider says of a batch, before anything else is done."""
@@ -254,7 +254,7 @@ def _json_without_key(value: object, key: str) -> str:
     return hide_key(json.dumps(value), json.dumps(key)[1:-1])
 
 
-def _line(row: Mapping[str, Any]) -> bytes:
+def _request_line(row: Mapping[str, Any]) -> bytes:
     """Return the line of a request; its body is byte for byte what would be sent at once."""
     fields = json.dumps({"custom_id": row["custom_id"], "method": "POST", "url": row["url"]})
     body: bytes = row["body"]

@@ -40,7 +40,7 @@ class Collected:
 @contextmanager
 def opened(output: Path, *, new: bool = False) -> Iterator[BatchStore]:
     """Open the batches of an output, for this process alone."""
-    folder, kept = batches_of(output), True
+    folder, is_kept = batches_of(output), True
     if new:
         folder.mkdir(parents=True, exist_ok=True)
     elif not folder.exists():
@@ -52,9 +52,9 @@ def opened(output: Path, *, new: bool = False) -> Iterator[BatchStore]:
             try:
                 yield store
             finally:
-                kept = bool(store.batches()) and not store.about.get("done")
+                is_kept = bool(store.batches()) and not store.about.get("done")
     finally:
-        if not kept:
+        if not is_kept:
             shutil.rmtree(folder)
             with suppress(OSError):  # the checkpoint of a run is there
                 folder.parent.rmdir()

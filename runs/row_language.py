@@ -7,7 +7,7 @@ from typing import Final
 from ..cases import Case
 from ..gold.new_rows import Source
 from ..keeping.loading import LoadedJudge
-from ..programs.languages import texts_of
+from ..programs.languages import case_texts
 
 _ROWS_OF_LANGUAGE: Final = 50
 """Rows by which the language of a prompt is chosen."""
@@ -21,5 +21,5 @@ def in_language_of_rows(loaded: LoadedJudge, source: Source) -> tuple[LoadedJudg
     for row in islice(source.rows(), _ROWS_OF_LANGUAGE):
         if isinstance(row, Case):
             first_cases.append(row)
-    loaded = loaded.for_texts(texts_of(first_cases))
+    loaded = loaded.for_texts(case_texts(first_cases))
     return loaded, replace(source, judge=loaded.judge, notes=[])

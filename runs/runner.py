@@ -125,11 +125,13 @@ def run_judge(
         return work.run()
 
 
-def plan_of(judge: LoadedJudge, source: Source, settings: RunSettings, known: Iterable[Path] = ()) -> RunPlan:
-    """Return the plan of all shards of a source together; ``known`` are the outputs that they have written."""
+def plan_of(
+    judge: LoadedJudge, source: Source, settings: RunSettings, earlier_outputs: Iterable[Path] = ()
+) -> RunPlan:
+    """Return the plan of all shards of a source together; ``earlier_outputs`` are those of the shards."""
     survey = Survey(source=source, rejects=Rejects(None))
     with RunState(None) as state:
-        for path in known:
+        for path in earlier_outputs:
             state.load(_earlier_verdicts(path, judge.stamp(), WHOLE))
         survey.all(state)
         survey.check_kept(settings.keep or ())
@@ -269,8 +271,8 @@ def _earlier_verdicts(
                 raise CheckpointError(f"{output}:{number}: not a line of a run", hint=hint) from error
             for name in OF_RUN:
                 if line.get(name) != stamp.get(name):
-                    other = f"written with {name} {line.get(name)!r}, not {stamp.get(name)!r}"
-                    raise CheckpointError(f"{output}:{number}: {other}", hint=hint)
+                    mismatch = f"written with {name} {line.get(name)!r}, not {stamp.get(name)!r}"
+                    raise CheckpointError(f"{output}:{number}: {mismatch}", hint=hint)
             if shard.has(key.case_id):
                 yield key, written
     except GoldError as error:

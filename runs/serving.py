@@ -168,12 +168,12 @@ def described_paths(schema: Mapping[str, Any]) -> str:
     for path, methods in schema["paths"].items():
         for method, described in methods.items():
             parts.append(f"<h2><code>{escape(method.upper())} {escape(path)}</code></h2>")
-            shown: dict[str, Any] = {}
+            contents: dict[str, Any] = {}
             if "requestBody" in described:
-                shown["is sent"] = described["requestBody"]["content"]
+                contents["is sent"] = described["requestBody"]["content"]
             for status, response in described["responses"].items():
-                shown[f"comes back with {status}"] = response.get("content") or response["description"]
-            for name, value in shown.items():
+                contents[f"comes back with {status}"] = response.get("content") or response["description"]
+            for name, value in contents.items():
                 text = json.dumps(value, ensure_ascii=False, indent=2)
                 parts.append(f"<h3>What {escape(name)}</h3><pre>{escape(text)}</pre>")
     schemas = schema.get("components", {}).get("schemas", {})

@@ -177,12 +177,12 @@ def _read_file(file: Path) -> bytes:
 
 def _make_reference(content: bytes, source: Path | bytes) -> ImageReference:
     """Return the reference of an image with these bytes."""
-    named = source if isinstance(source, Path) else "the data"
+    origin = source if isinstance(source, Path) else "the data"
     if len(content) > MOST_BYTES:
-        raise ImageError(f"{named} are larger than {MOST_BYTES >> 20} MB")
+        raise ImageError(f"{origin} are larger than {MOST_BYTES >> 20} MB")
     kind = image_kind(content)
     if kind is None:
-        raise ImageError(f"{named} holds no {_TYPES}")
+        raise ImageError(f"{origin} holds no {_TYPES}")
     size = f", {kind.width} x {kind.height} pixels" if kind.width else ""
     digest = hashlib.sha256(content).hexdigest()
     return ImageReference(f"[{kind.media_type}{size}, sha256 {digest}]", source)

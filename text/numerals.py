@@ -59,13 +59,13 @@ def comparable(text: str) -> str:
 def _digits_of_run(run: re.Match[str]) -> str:
     """Return a run of numerals in digits; the run itself where it is no number."""
     text = run[0]
-    number = _number_of(text)
+    number = _number_in_run(text)
     if number is None:
         return text
     return str(number)
 
 
-def _number_of(text: str) -> int | None:
+def _number_in_run(text: str) -> int | None:
     """Return the number that a run of numerals is; ``None`` if it is none."""
     if all(numeral in _DIGITS for numeral in text):
         return _read_digit_by_digit(text)

@@ -187,8 +187,8 @@ def steps_of_spans(spans: Sequence[Span]) -> list[Step]:
 
 def _prompt_steps(span: Span) -> list[Step]:
     """Return the words of users and of the system that a model was given."""
-    given = _steps_of_value(span.system, "system") + _steps_of_value(span.prompt, "user")
-    return [step for step in given if step.actor in ("user", "system") and not step.tool]
+    prompt_steps = _steps_of_value(span.system, "system") + _steps_of_value(span.prompt, "user")
+    return [step for step in prompt_steps if step.actor in ("user", "system") and not step.tool]
 
 
 def _reply_steps(span: Span) -> list[Step]:

@@ -58,7 +58,7 @@ def step_text(step: Step, limit: int = STEP_LIMIT) -> str:
 
 def _named_part(name: str, text: str, limit: int) -> str:
     """Return a part of a step after its name; its further lines are indented and begin with a bar."""
-    lines = f"{_on_one_line(name)}: {_cut(text, limit)}".splitlines()
+    lines = f"{_on_one_line(name)}: {_without_middle(text, limit)}".splitlines()
     return "\n  | ".join(lines)
 
 
@@ -93,7 +93,7 @@ def _count_within(texts: Sequence[str], limit: int) -> int:
     return len(texts)
 
 
-def _cut(text: str, limit: int) -> str:
+def _without_middle(text: str, limit: int) -> str:
     """Return a text; of one above the limit its beginning and its end, and between them how much is left out."""
     if len(text) <= limit:
         return text

@@ -71,7 +71,7 @@ class Trace(str):
         ]
 
 
-def _reporting_faults(read: Callable[[object], object]) -> Callable[[object], object]:
+def _reporting_faults(reader: Callable[[object], object]) -> Callable[[object], object]:
     """Return a reader that reports a ``ValueError`` of another one to pydantic, in the same words.
 
     An input without a value (``None``) stays so, for pydantic to judge.
@@ -81,7 +81,7 @@ def _reporting_faults(read: Callable[[object], object]) -> Callable[[object], ob
         if value is None:
             return value
         try:
-            return read(value)
+            return reader(value)
         except ValueError as error:
             raise PydanticCustomError("trace", "{why}", {"why": str(error)}) from error
 

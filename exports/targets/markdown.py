@@ -9,7 +9,8 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from textwrap import indent
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from ...text.quoting import in_markdown
 from ..target import Subject, takes_text
@@ -22,35 +23,69 @@ if TYPE_CHECKING:
 class Heading:
     """A heading of a page."""
 
+    is_verbatim: ClassVar[bool] = True
     text: str
     level: int = 2  # from 1, that of the page
+
+    def plain_texts(self) -> list[str]:
+        """Return the heading for a terminal: underlined, with an empty line above all but the page's own."""
+        lines = [self.text]
+        if self.level > 1:
+            lines.insert(0, "")
+        underline = _UNDERLINES.get(self.level)
+        if underline is not None:
+            lines.append(underline * len(self.text))
+        return ["\n".join(lines)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Items:
     """Values, a line each."""
 
+    is_verbatim: ClassVar[bool] = False
     values: tuple[tuple[str, str, str], ...]  # name, may be empty; text; remark, may be empty
+
+    def plain_texts(self) -> list[str]:
+        """Return the values for a terminal, each with its name and its remark."""
+        texts = []
+        for name, text, remark in self.values:
+            words = f"{name}: {text}" if name else text
+            if remark:
+                words += f" ({remark})"
+            texts.append(words)
+        return texts
 
 
 @dataclass(frozen=True, kw_only=True)
 class Block:
     """A text whose lines stay as they are."""
 
+    is_verbatim: ClassVar[bool] = True
     text: str
     language: str = "text"
+
+    def plain_texts(self) -> list[str]:
+        """Return the text for a terminal, indented."""
+        return [indent(self.text, "    ")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Paragraph:
     """A paragraph."""
 
+    is_verbatim: ClassVar[bool] = False
     text: str
     is_quoted: bool = False  # whether the text comes from elsewhere, so that its markup means nothing
 
+    def plain_texts(self) -> list[str]:
+        """Return the text for a terminal."""
+        return [self.text]
+
 
 Piece: TypeAlias = Heading | Paragraph | Items | Block
-"""A part of a page."""
+"""A part of a page; ``is_verbatim`` says whether the lines of its texts for a terminal stay as they are."""
+_UNDERLINES = {1: "=", 2: "-"}
+"""Level of a heading -> the mark under it in a terminal."""
 
 
 class MarkdownExporter:

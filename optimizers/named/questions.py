@@ -132,10 +132,10 @@ class QuestionsOptimizer(Writing, Optimizer):
             draw.shuffle(cases)
             cases.sort(key=lambda case: not case.reason)
         wrong = wrong[: max(self.shown // 2, self.shown - len(right))]
-        shown = wrong + right[: self.shown - len(wrong)]
-        draw.shuffle(shown)
+        sample = wrong + right[: self.shown - len(wrong)]
+        draw.shuffle(sample)
         texts: list[str] = []
-        for number, case in enumerate(shown, 1):
+        for number, case in enumerate(sample, 1):
             words = f"people say: {truths(case, job.judge.answer)}"
             outcome = board.outcome(start, case)
             if outcome is not None:

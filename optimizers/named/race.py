@@ -91,13 +91,13 @@ class AllArms(Staged, Opro):
         """Return the tokens that the shortest set of demonstrations adds to a row, in those of the basic prompt."""
         if not isinstance(arm, FewShot):
             return 0.0
-        most = float(
+        longest = float(
             min(arm.sizes, default=0)
         )  # a demonstration is not longer than a prompt, which asks about a case
         tokens = basic_tokens(track)
         if not tokens:
-            return most
-        return min(most, arm.least_tokens(track.job) / tokens)
+            return longest
+        return min(longest, arm.least_tokens(track.job) / tokens)
 
 
 optimizer = AllArms

@@ -276,13 +276,13 @@ def _calibration(measures: Mapping[str, Measure]) -> Table:
     rows = []
     for name, measure in measures.items():
         corrected = measure.corrected
-        sensitivity = _share_of(corrected.sensitivity, corrected.positives)
-        specificity = _share_of(corrected.specificity, corrected.negatives)
+        sensitivity = _accuracy_cell(corrected.sensitivity, corrected.positives)
+        specificity = _accuracy_cell(corrected.specificity, corrected.negatives)
         rows.append([_title_of(name), sensitivity, specificity])
     return table("the judge on its calibration", ("what", "sensitivity", "specificity"), rows)
 
 
-def _share_of(share: float | None, units: int) -> str:
+def _accuracy_cell(share: float | None, units: int) -> str:
     """Return a share and of how many units it is, for people."""
     if share is None:
         return "-"
@@ -307,38 +307,38 @@ def _measures(
     positive = as_closed_labels(judge.judge.answer).positive
     measures = {}
     for name in MEASURES:
-        counting, among = _labels_of_measure(name, positive)
-        measures[name] = _measure(counting, among, judged, calibration)
+        counted_labels, base_labels = _labels_of_measure(name, positive)
+        measures[name] = _measure(counted_labels, base_labels, judged, calibration)
     return measures
 
 
 def _measure(
-    counting: frozenset[str],
-    among: frozenset[str],
+    counted_labels: frozenset[str],
+    base_labels: frozenset[str],
     judged: Sequence[tuple[str, str]],
     calibration: Sequence[tuple[str, str, str | None]],
 ) -> Measure:
     """Return the share of some labels among the labels of a kind, raw and corrected.
 
     Args:
-        counting: the labels that count.
-        among: the labels of the sentences that the share is of.
+        counted_labels: the labels that count.
+        base_labels: the labels of the sentences that the share is of.
         judged: the group and the label of each sentence.
         calibration: the group, the gold label and the judge's label of each unit with a gold label.
     """
     apparent = []
     for group, label in judged:
-        if label in among:
-            apparent.append((group, label in counting))
+        if label in base_labels:
+            apparent.append((group, label in counted_labels))
     # The pairs say whether the judge agrees with gold: where gold counts the unit, and where it does not.
     sensitive, specific = [], []
     for group, gold, answer in calibration:
-        if answer not in among:
+        if answer not in base_labels:
             continue
-        if gold in counting:
-            sensitive.append((group, answer in counting))
+        if gold in counted_labels:
+            sensitive.append((group, answer in counted_labels))
         else:
-            specific.append((group, answer not in counting))
+            specific.append((group, answer not in counted_labels))
     return Measure(
         raw=Share.over((group, float(counts), 1.0) for group, counts in apparent),
         corrected=prevalence(tallies(apparent), tallies(sensitive), tallies(specific)),
@@ -354,7 +354,7 @@ def _calibration_units(calibrated: Calibrated) -> Iterator[tuple[str, str, str |
 
 
 def _labels_of_measure(name: str, positive: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the labels that count for a measure, and the labels among which they do."""
+    """Return the labels that count for a measure, and the labels of the sentences that it is a share of."""
     kind = name.removeprefix("hallucinated").removeprefix("_of_")
     of_kind = frozenset(label for label in LABELS if statement_type(label) == kind)
     if not name.startswith("hallucinated"):

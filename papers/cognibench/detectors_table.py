@@ -3,9 +3,7 @@
 from collections.abc import Sequence
 from typing import Unpack
 
-from ...engines.meter import Budget
 from ...errors import checked
-from ...gold.goldset import Gold
 from ...jobs.judges import JudgeLike, load_contenders, load_reference
 from ...jobs.surface import Asking, GoldLike, ModelLike, Surface, resolve_asking
 from ...keeping.contenders import Contender
@@ -56,19 +54,13 @@ def table(
         for loaded in load_contenders(detector, models, surface.store, settings):
             assert isinstance(loaded, LoadedJudge)
             contenders.append(loaded)
-    return measure_detectors(contenders, labelled, surface, limits, strictness=strictness, seed=seed)[0]
+    work = Detectors(
+        contenders=tuple(contenders), gold=labelled, strictness=strictness, budget=limits, seed=seed
+    )
+    return measure_detectors(work, surface)[0]
 
 
-def measure_detectors(
-    contenders: Sequence[Contender],
-    gold: Gold,
-    surface: Surface,
-    budget: Budget,
-    *,
-    strictness: str,
-    seed: int,
-) -> tuple[Detection, PaidJob]:
+def measure_detectors(work: Detectors, surface: Surface) -> tuple[Detection, PaidJob]:
     """Ask detectors about gold as one paid job, and return their table with the job."""
-    work = Detectors(contenders=tuple(contenders), gold=gold, strictness=strictness, budget=budget, seed=seed)
     with surface.asking(work, "asking") as (job, step):
         return work.detection(job, step), job

@@ -11,7 +11,7 @@ from ...gold.documents import Document
 from ...programs.dialogue import Range
 
 
-def uniform_over_topics(documents: Sequence[Document], number: int, seed: int) -> list[Document]:
+def draw_per_topic(documents: Sequence[Document], number: int, seed: int) -> list[Document]:
     """Return at most ``number`` documents of each topic by lot, in their order (appendix A.6, Figure 11).
 
     A document that is added takes the place of one of its topic, or of none.
@@ -31,7 +31,9 @@ def _lot(seed: int, document_id: str) -> bytes:
     return hashlib.sha256(f"{seed}\x1f{document_id}".encode("utf-8", "surrogatepass")).digest()
 
 
-def plans(documents: Sequence[Document], seed: int, *, turns: Range, words: Range) -> list[dict[str, Any]]:
+def dialogue_rows(
+    documents: Sequence[Document], seed: int, *, turns: Range, words: Range
+) -> list[dict[str, Any]]:
     """Return the dialogues to make, of so many turns and words a turn, as rows of their generator, one a document."""
     rows = []
     for document in documents:

@@ -1,4 +1,4 @@
-"""What CogniBench's Table 2 and Figures 5 to 7 count, for any labelled responses.
+"""The counts of CogniBench's Table 2 and Figures 5 to 7, for any labelled responses.
 
 Labels are those of people, or of a judge that labelled the same responses. The turn of a response is the number of
 user messages up to it. A place in a response is a fifth of its sentences, by their numbers.
@@ -36,15 +36,15 @@ class WordCounts:
     @classmethod
     def of(cls, texts: Sequence[str]) -> "WordCounts":
         """Count the words of at least one text."""
-        counts = [words_of(text) for text in texts]
+        counts = [table_word_count(text) for text in texts]
         return cls(least=min(counts), most=max(counts), mean=sum(counts) / len(counts))
 
     def __str__(self) -> str:
         return f"{self.least}-{self.most} ({self.mean:.2f})"
 
 
-def words_of(text: str) -> int:
-    """Return the words of a text as Table 2 counts them: parts between spaces; each Chinese character is one."""
+def table_word_count(text: str) -> int:
+    """Return the number of words as Table 2 counts them: parts between spaces; each Chinese character is one."""
     if is_chinese(text):
         return count_words(text)
     return len(text.split())
@@ -124,8 +124,8 @@ class DatasetStatistics:
             labels={label: label_counts[label] for label in LABELS},
             factual_hallucinated=_hallucinated_share(labelled, "factual"),
             cognitive_hallucinated=_hallucinated_share(labelled, "cognitive"),
-            turns=tuple(_turns(labelled)),
-            places=tuple(_places(labelled)),
+            turns=tuple(_turn_counts(labelled)),
+            places=tuple(_place_counts(labelled)),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -268,7 +268,7 @@ def _hallucinated_share(labelled: Iterable[tuple[Case, Values]], kind: str) -> S
     return Share.over(items)
 
 
-def _turns(labelled: Sequence[tuple[Case, Values]]) -> list[TurnCounts]:
+def _turn_counts(labelled: Sequence[tuple[Case, Values]]) -> list[TurnCounts]:
     """Return the counts of each turn, in order."""
     responses = Counter(turn_of(case) for case, _ in labelled)
     counts = _count_by(labelled, lambda case, position: turn_of(case))
@@ -278,7 +278,7 @@ def _turns(labelled: Sequence[tuple[Case, Values]]) -> list[TurnCounts]:
     return turns
 
 
-def _places(labelled: Sequence[tuple[Case, Values]]) -> list[PlaceCounts]:
+def _place_counts(labelled: Sequence[tuple[Case, Values]]) -> list[PlaceCounts]:
     """Return the counts of each part of the responses, in order."""
     counts = _count_by(
         labelled, lambda case, position: position * PLACES // len(case.inputs["sentences"]) + 1

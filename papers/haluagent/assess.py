@@ -151,7 +151,7 @@ _TRUTH_PROMPT: Final = {
 }
 
 
-def check_compares(judge: LoadedJudge) -> None:
+def check_conflict_judge(judge: LoadedJudge) -> None:
     """Refuse a judge that does not compare a reply with the correct answer."""
     if set(judge.judge.input_fields) != set(QA_CONFLICT.input_fields):
         raise UsageError(
@@ -196,7 +196,7 @@ class ItemAssessment(Assessment):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_compares(self.judge)
+        check_conflict_judge(self.judge)
 
     @property
     def to_judge(self) -> int:
@@ -207,7 +207,7 @@ class ItemAssessment(Assessment):
     def asked(self) -> list[Case]:
         cases = []
         for place, item in enumerate(self.items):
-            inputs = {"prompt": prompt_about(item)}
+            inputs = {"prompt": item_prompt(item)}
             cases.append(Case(inputs=inputs, group=item.group or item.id, draw=place))
         return cases
 
@@ -365,7 +365,7 @@ def _share_tables(
     return [table(title, columns, rows)]
 
 
-def prompt_about(item: Item) -> str:
+def item_prompt(item: Item) -> str:
     """Return the prompt about an item."""
     if isinstance(item, Choice):
         return choice_prompt(item)

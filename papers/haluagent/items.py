@@ -188,7 +188,7 @@ def _type_called(name: object) -> HallucinationType:
     raise _UnknownTypeError(repr(name)[:40])
 
 
-def _texts_of(value: object) -> list[object]:
+def _listed_values(value: object) -> list[object]:
     """Return the list in a column, which a table holds as JSON text; empty if it is none."""
     if isinstance(value, str):
         with suppress(ValueError):
@@ -215,7 +215,7 @@ def _read_generative(row: Mapping[str, Any], number: int) -> Item:
 def _read_choice(row: Mapping[str, Any], number: int) -> Item:
     kinds: list[str] = []
     wrong: list[HallucinationType] = []
-    for label in _texts_of(row["labels"]):
+    for label in _listed_values(row["labels"]):
         if label == "correct":
             kinds.append("correct")
             continue
@@ -234,7 +234,7 @@ def _read_choice(row: Mapping[str, Any], number: int) -> Item:
             "language": language_of(question),
             "type": max(wrong, key=wrong.count, default=None),
             "question": question,
-            "options": _texts_of(row["answers"]),
+            "options": _listed_values(row["answers"]),
             "option_types": kinds,
             "correct": row["correct_option"],
             "prompt": prompt,

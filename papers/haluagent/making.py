@@ -21,7 +21,7 @@ from ...evaluation.plain import plain
 from ...gold.near import clusters, sketches
 from ...gold.writing import json_text, write_whole
 from ...jobs.generation import Generation, rejects_path
-from ...programs.haluagent.writing import alike
+from ...programs.haluagent.writing import are_near_duplicates
 from ...report.table import Table, table
 from ...signatures.haluagent_labels import TYPES
 from ...text.numerals import with_digits
@@ -42,7 +42,7 @@ class QuestionItems:
     omission: str = ""  # why it has no single-choice item, or no item at all; empty if neither is so
 
 
-def aggregate(questions: Sequence[Question], seed: int = 0) -> Iterator[QuestionItems]:
+def make_items(questions: Sequence[Question], seed: int = 0) -> Iterator[QuestionItems]:
     """Yield the items of each question, in the order of the questions; they depend on questions and seed alone."""
     positions = _balanced_positions(seed)
     texts = []
@@ -79,7 +79,7 @@ def _options(question: Question) -> list[str]:
 
 def _has_near_duplicates(options: Sequence[str]) -> bool:
     """Say whether two of the options are near-duplicates."""
-    return any(alike(first, second) for first, second in combinations(options, 2))
+    return any(are_near_duplicates(first, second) for first, second in combinations(options, 2))
 
 
 def _items_of_question(question: Question, position: int | None, seed: int) -> Iterator[Item]:
@@ -184,7 +184,7 @@ def write_benchmark(
     """Write the items of the verified questions beside them, and return the contents of ``CARD.json``."""
     verified_rows = _read_item_rows(verified)
     rejected_rows = _read_item_rows(rejects_path(verified))
-    questions = list(aggregate(_join_questions(verified_rows, topics), seed))
+    questions = list(make_items(_join_questions(verified_rows, topics), seed))
     item_lines: list[str] = []
     rejected_lines: list[str] = []
     for question in questions:

@@ -1,4 +1,4 @@
-"""What a free reply to a closed question of C-FAITH says: correct or not, or the letter of an option (Tables 5, 6).
+"""Readers of free replies to closed questions of C-FAITH: correct or not, or the letter of an option (Tables 5, 6).
 
 A reply is read where it commits itself: the whole of it, its first sentence or its last line is a verdict or a choice
 alone, or begins with one and goes on with a reason. What is hedged, denied, asked or quoted is never taken for an
@@ -190,9 +190,13 @@ def _named_letter(text: str) -> Letter | None:
         match = pattern.search(text)
         if match is None:
             continue
-        before = _ENDS_OF_CLAUSES.split(text[: match.end()])[-1]
-        after = _ENDS_OF_CLAUSES.split(text[match.end() :])[0]
-        if _DENIED_BEFORE.search(before) or _HEDGE.search(before.lower()) or _DENIED_AFTER.search(after):
+        clause_start = _ENDS_OF_CLAUSES.split(text[: match.end()])[-1]
+        clause_end = _ENDS_OF_CLAUSES.split(text[match.end() :])[0]
+        if (
+            _DENIED_BEFORE.search(clause_start)
+            or _HEDGE.search(clause_start.lower())
+            or _DENIED_AFTER.search(clause_end)
+        ):
             return None
         for letter in LETTERS:
             if letter == match["letter"].upper():

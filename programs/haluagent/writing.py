@@ -48,7 +48,7 @@ _SAME_ORDER = 0.8  # the share of letters that near-duplicates have in the same 
 _LONGEST_PARTICLE = 4  # letters of a word that is not capitalised in a title, such as "from"
 
 
-def alike(first: str, second: str) -> bool:
+def are_near_duplicates(first: str, second: str) -> bool:
     """Say whether two texts are near-duplicates: equal letters, or equal numbers and nearly equal letters in order."""
     # The shorter text first: the order of the arguments changes the matcher's ratio.
     first_letters, second_letters = sorted(
@@ -127,9 +127,11 @@ def find_problems(
         yield words["hallucination_language"]
     if not comparable(hallucinated_answer):
         yield words["empty"]
-    if alike(hallucinated_answer, answer):
+    if are_near_duplicates(hallucinated_answer, answer):
         yield words["correct"]
-    if any(alike(hallucinated_answer, earlier_answer) for earlier_answer in hallucinated[:place]):
+    if any(
+        are_near_duplicates(hallucinated_answer, earlier_answer) for earlier_answer in hallucinated[:place]
+    ):
         yield words["repeated"]
 
 
@@ -297,7 +299,7 @@ class QuestionsOfDocument:
         return rows
 
 
-def with_questions(
+def with_document_questions(
     judge: Judge, *, per_document: int | None, types: str | None, characters: int | None
 ) -> Judge:
     """Return the generator with other questions of a document; what is ``None`` stays as it is.
@@ -332,10 +334,10 @@ def _read_types(text: str) -> tuple[HallucinationType, ...]:
     types: list[HallucinationType] = []
     for written in text.split(","):
         name = written.strip()
-        known = [kind for kind in TYPES if kind == name]
-        if not known:
+        matches = [kind for kind in TYPES if kind == name]
+        if not matches:
             raise UsageError(f"{name!r} is no type of hallucination", hint=suggest_name(name, TYPES))
-        types += known
+        types += matches
     return tuple(dict.fromkeys(types))
 
 

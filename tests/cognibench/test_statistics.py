@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from small import cli, ok, write_jsonl
 
-from jurist.papers.cognibench.statistics import PLACES, words_of
+from jurist.papers.cognibench.statistics import PLACES, table_word_count
 
 FIVE = ["a b.", "c d.", "e f.", "g h.", "i j."]
 ROWS = [
@@ -112,4 +112,4 @@ def test_responses_without_labels_have_sizes_alone() -> None:
     [("Well-known facts, 3.5 of them.", 5), ("磨坊在1911年关闭。", 7), ("", 0), ("  a  b ", 2)],
 )
 def test_words_are_parts_between_spaces_or_chinese_characters(text: str, words: int) -> None:
-    assert words_of(text) == words
+    assert table_word_count(text) == words

@@ -10,7 +10,7 @@ from small import FAST, cli, ok, write_jsonl
 import jurist
 from jurist.errors import GoldError, JudgeError, UsageError
 from jurist.gold.goldset import Gold
-from jurist.gold.rater_columns import columns_of_raters, find_rater_columns
+from jurist.gold.rater_columns import find_rater_columns, match_rater_columns
 from jurist.programs.catalogue import CATALOGUE
 
 FECT = CATALOGUE["fect"]
@@ -202,13 +202,16 @@ def test_columns_are_raters_by_their_names_and_their_labels(columns: str) -> Non
 
 def test_patterns_name_raters_by_what_the_star_stands_for() -> None:
     names = ["id", "label_ann", "label_bob", "rater:cho", "ann (2)"]
-    assert columns_of_raters(["label_*"], names, "f") == {"label_ann": "rater:ann", "label_bob": "rater:bob"}
-    assert columns_of_raters(["rater:*", "ann (2)"], names, "f") == {
+    assert match_rater_columns(["label_*"], names, "f") == {
+        "label_ann": "rater:ann",
+        "label_bob": "rater:bob",
+    }
+    assert match_rater_columns(["rater:*", "ann (2)"], names, "f") == {
         "rater:cho": "rater:cho",
         "ann (2)": "rater:ann (2)",
     }
     with pytest.raises(GoldError, match="no column of a rater is called so; did you mean label_ann"):
-        columns_of_raters(["label_anne"], names, "f")
+        match_rater_columns(["label_anne"], names, "f")
 
 
 def test_new_says_how_to_name_raters_where_it_finds_none() -> None:

@@ -20,8 +20,13 @@ from jurist.papers.haluagent.items import (
     read_authors,
     read_items,
 )
-from jurist.papers.haluagent.making import aggregate, item_statistics
-from jurist.programs.haluagent.writing import alike, find_problems, gives_answer_away, stands_in_document
+from jurist.papers.haluagent.making import item_statistics, make_items
+from jurist.programs.haluagent.writing import (
+    are_near_duplicates,
+    find_problems,
+    gives_answer_away,
+    stands_in_document,
+)
 from jurist.signatures.haluagent_labels import TYPES
 
 words = st.text("abcdefghijklmnop qrstuvw甲乙丙丁", min_size=1, max_size=30).filter(str.strip)
@@ -48,7 +53,7 @@ def asked(draw):
 
 
 def made_of(questions, seed=0):
-    return list(aggregate(questions, seed))
+    return list(make_items(questions, seed))
 
 
 def items_of(questions, seed=0):
@@ -74,7 +79,9 @@ def test_aggregation_keeps_every_question_once_or_says_why(questions, seed):
         one = by_id[item.id.split("/")[0]]
         assert item.options["ABCD".index(item.correct)] == one.correct_answer
         assert Counter(item.options) == Counter([one.correct_answer, *(a.text for a in one.hallucinated)])
-        assert not any(alike(a, b) for n, a in enumerate(item.options) for b in item.options[:n])
+        assert not any(
+            are_near_duplicates(a, b) for n, a in enumerate(item.options) for b in item.options[:n]
+        )
     truths = Counter(item.correct for item in items if isinstance(item, TrueFalse))
     assert truths[True] == truths[False]
     counted = item_statistics(made)
@@ -229,16 +236,16 @@ PARIS = "One is first. Two is\nsecond. 三在最后。"
 @pytest.mark.parametrize(
     ("says", "first", "second", "expected"),
     [
-        (alike, "In March 1889.", "in march 1889", True),
-        (alike, "In March 1889.", "In March 1899.", False),
-        (alike, "他在1505年建成长城。", "他在1505年建成长城", True),
-        (alike, "Built by Eiffel's own company.", "Built by Eiffels own companys.", True),
-        (alike, "塔高120米。", "塔高一百二十米。", True),
-        (alike, "共有三位乘客。", "共有3位乘客", True),
-        (alike, "共有三位乘客。", "共有四位乘客。", False),
-        (alike, "高3.5米", "高35米", False),
-        (alike, "Ada", "Bob", False),
-        (alike, "", "", True),
+        (are_near_duplicates, "In March 1889.", "in march 1889", True),
+        (are_near_duplicates, "In March 1889.", "In March 1899.", False),
+        (are_near_duplicates, "他在1505年建成长城。", "他在1505年建成长城", True),
+        (are_near_duplicates, "Built by Eiffel's own company.", "Built by Eiffels own companys.", True),
+        (are_near_duplicates, "塔高120米。", "塔高一百二十米。", True),
+        (are_near_duplicates, "共有三位乘客。", "共有3位乘客", True),
+        (are_near_duplicates, "共有三位乘客。", "共有四位乘客。", False),
+        (are_near_duplicates, "高3.5米", "高35米", False),
+        (are_near_duplicates, "Ada", "Bob", False),
+        (are_near_duplicates, "", "", True),
         (gives_answer_away, "When was it built in 1889?", "1889", True),
         (gives_answer_away, "When was it built?", "1889", False),
         (
@@ -248,13 +255,13 @@ PARIS = "One is first. Two is\nsecond. 三在最后。"
             False,
         ),
         (
-            alike,
+            are_near_duplicates,
             "The Hallin ferry is older than the bridge at Stoke.",
             "The bridge at Stoke is older than the Hallin ferry.",
             False,
         ),
         (
-            alike,
+            are_near_duplicates,
             "The Hallin ferry is older than the bridge at Stoke.",
             "The Hallin ferry is older than the old bridge at Stoke.",
             True,
@@ -276,7 +283,7 @@ PARIS = "One is first. Two is\nsecond. 三在最后。"
 )
 def test_what_code_sees_of_two_texts(says, first, second, expected):
     assert says(first, second) is expected
-    assert says is not alike or alike(second, first) is expected
+    assert says is not are_near_duplicates or are_near_duplicates(second, first) is expected
 
 
 def _benchmark():

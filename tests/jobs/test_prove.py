@@ -220,7 +220,7 @@ def test_nothing_that_a_person_sees_says_who_said_what(rows: list[dict[str, Any]
         gold = one.gold(judge)
         lines: list[SheetLine] = one.lines(gold)
         journal: Any = type("Journal", (), {"path": Path("labels.jsonl")})
-        page = json.dumps(Review(gold=gold, lines=lines, journal=journal, guideline="").units_for("ann"))
+        page = json.dumps(Review(gold=gold, lines=lines, journal=journal, guideline="").page_content("ann"))
         return [Path(name).read_bytes(), page, json.dumps(one.to_json())]
 
     turned = replace(

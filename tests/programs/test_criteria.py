@@ -243,7 +243,7 @@ def test_people_label_all_criteria_of_a_row_on_the_page_and_in_sheets() -> None:
         review.save({"rater": "ann", "unit": f"{case}:{unit}", "label": label, "category": "", "reason": ""})
     with pytest.raises(jurist.JuristError, match="send, edit, hold"):
         review.save({"rater": "ann", "unit": f"{case}:2", "label": "true", "category": "", "reason": ""})
-    units = json.loads(gzip.decompress(base64.b64decode(review.units_for("ann")["units"])))["units"]
+    units = json.loads(gzip.decompress(base64.b64decode(review.page_content("ann")["units"])))["units"]
     rows = [unit["row"] for unit in units]
     assert sum(one != two for one, two in pairwise(rows)) == len(set(rows)) - 1
     choices = [" ".join(unit["choices"]) for unit in units[:3]]

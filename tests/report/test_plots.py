@@ -40,8 +40,8 @@ def every_plot(name: str) -> dict[str, list[Plot]]:
         "forest": forest_plot(name, [bar(name, 0.9, is_main=True), bar(name, 0.5, 0)]),
         "reliability": reliability_plot(
             [
-                ReliabilityPoint(system=name, said=0.2, found=0.1, units=3),
-                ReliabilityPoint(system=f"{name}.", said=0.8, found=0.9, units=30),
+                ReliabilityPoint(system=name, probability=0.2, positive_share=0.1, units=3),
+                ReliabilityPoint(system=f"{name}.", probability=0.8, positive_share=0.9, units=30),
             ]
         ),
         "threshold": threshold_plot(
