@@ -13,7 +13,7 @@ from talks import GOOD, MILL, SECOND, TEA, docs, plan_of, spoken, turn
 from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
 from jurist.gold.documents import Document
-from jurist.papers.cognibench.dialogues import plans
+from jurist.papers.cognibench.dialogues import dialogue_rows
 from jurist.programs import offline_writers  # noqa: F401 - registers what the engine writes
 from jurist.programs.asking import Asker
 from jurist.programs.dialogue import CHECKS, DIALOGUE, Range
@@ -89,7 +89,7 @@ def test_markers_in_a_document_forge_no_field() -> None:
 
 @pytest.mark.parametrize(("text", "words"), [(MILL, Range(10, 60)), (TEA, Range(15, 200))])
 def test_offline_dialogues_pass_the_checks(text: str, words: Range) -> None:
-    (plan,) = plans([Document(id="d", text=text)], 3, turns=Range(3, 3), words=words)
+    (plan,) = dialogue_rows([Document(id="d", text=text)], 3, turns=Range(3, 3), words=words)
     found = talk(plan, connect(Model(temperature=0.7), CallContext.fresh(), "generator"))
     assert found.item.passed, found.reasons
     said = [one["content"] for one in found.turns]

@@ -13,7 +13,7 @@ from talks import GOOD, MILL, TEA, exchange_of, plan_of
 from jurist.errors import GoldError
 from jurist.gold.documents import Document, read_documents
 from jurist.gold.sources import read
-from jurist.papers.cognibench.dialogues import plans
+from jurist.papers.cognibench.dialogues import dialogue_rows
 from jurist.programs.dialogue import CHECKS, Range, find_faults
 
 NAMES = ("id", "text", "title", "ent")
@@ -86,10 +86,10 @@ def test_unusable_rows_are_refused_with_their_place(row: dict[str, Any], said: s
 def test_a_new_document_changes_no_other_dialogue(names: list[str], low: int, more: int, seed: int) -> None:
     documents = [Document(id=name, text=name) for name in names]
     turns = Range(low, low + more)
-    every = plans(documents, seed, turns=turns, words=Range(40, 200))
+    every = dialogue_rows(documents, seed, turns=turns, words=Range(40, 200))
     assert [plan["id"] for plan in every] == names
     assert all(turns.low <= plan["turns"] <= turns.high for plan in every)
-    assert plans(documents[:-1], seed, turns=turns, words=Range(40, 200)) == every[:-1]
+    assert dialogue_rows(documents[:-1], seed, turns=turns, words=Range(40, 200)) == every[:-1]
 
 
 def test_a_dialogue_is_in_the_language_of_its_document() -> None:

@@ -111,7 +111,7 @@ def test_python_takes_columns_or_a_pattern_and_what_ties_is_ambiguous(made: str)
     assert measured.to_json()["ambiguous"] == 14
     with pytest.raises(UsageError, match="was read before"):
         jurist.evaluate(f"{made}:basic", by_list, raters="label_*")
-    with pytest.raises(UsageError, match="median is of scores"):
+    with pytest.raises(UsageError, match="is of scores, and may-answer gives none"):
         Gold.load(rows, judge, merge="median")
 
 

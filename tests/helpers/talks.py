@@ -8,7 +8,7 @@ from pages import ROOT
 from small import read_jsonl
 
 from jurist.gold.documents import Document
-from jurist.papers.cognibench.dialogues import plans
+from jurist.papers.cognibench.dialogues import dialogue_rows
 from jurist.programs.dialogue import Exchange, Range
 
 MILL = (
@@ -42,7 +42,7 @@ def docs(count: int = 3) -> list[dict[str, Any]]:
 
 def plan_of(text: str = MILL) -> dict[str, Any]:
     documents = [Document(id="d", text=text, title="mill")]
-    return plans(documents, 0, turns=Range(2, 2), words=Range(5, 60))[0]
+    return dialogue_rows(documents, 0, turns=Range(2, 2), words=Range(5, 60))[0]
 
 
 def exchange_of(text: str = MILL, words: Range = Range(5, 60), language: str = "en") -> Exchange:  # noqa: B008

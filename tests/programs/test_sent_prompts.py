@@ -22,7 +22,7 @@ from jurist.cases import Case
 from jurist.engines.draws import TypedRequest, typed_request
 from jurist.engines.offline import OfflineEngine
 from jurist.gold.documents import read_documents
-from jurist.papers.cognibench.dialogues import plans
+from jurist.papers.cognibench.dialogues import dialogue_rows
 from jurist.papers.faithqa import assess as faithqa_assess
 from jurist.papers.faithqa.benchmark import plan_rows
 from jurist.papers.faithqa.retrieval import fact_check
@@ -100,7 +100,9 @@ def cases_of(name: str, judge: Judge) -> Sequence[Case]:
     """Return cases of bundled data for a judge."""
     if name == "dialogue":
         documents = read_documents("cognibench-mini")
-        rows: Iterator[Mapping[str, Any]] = plans(documents, 0, turns=Range(2, 3), words=Range(40, 150))
+        rows: Iterator[Mapping[str, Any]] = dialogue_rows(
+            documents, 0, turns=Range(2, 3), words=Range(40, 150)
+        )
         return [judge.case(row) for row in rows]
     if name == "faithqa":
         return [judge.case(row) for row in plan_rows(read_documents("faithqa-documents"), size=MOST_CASES)]
