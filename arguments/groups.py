@@ -93,11 +93,6 @@ class Details(Form, group=True):
 
     verbose: bool = flag("print all tables above the verdict: references, classes, errors, what was spent")
 
-    @property
-    def whole(self) -> bool:
-        """Whether all tables are printed; they always are as Markdown."""
-        return self.verbose or self.markdown
-
 
 class Printed(StoreOptions, Form, group=True):
     """Options of every command that prints the content of a store."""

@@ -245,6 +245,8 @@ def verify_artifacts(options: VerifyOptions) -> Result:
     if not reference or "@" not in reference:
         verified_count = len(store.list(reference))
     body = [f"{plural(verified_count, 'artifact')} verified, no byte changed"]
+    if not verified_count:
+        body = [f"{store.root} holds no version: nothing was verified"]
     return Result(data={"problems": entries}, body=body)
 
 

@@ -264,9 +264,9 @@ def _compilation_parts(options: CompileOptions, compiled: Compiled, plan: Plan) 
         end_parts.append(OFFLINE)
     parts: list[Part] = []
     ceiling = ceiling_line(plan.people)
-    if options.whole and ceiling:
+    if options.verbose and ceiling:
         parts.append(ceiling)
-    parts.extend(_proof_parts(compiled, end_parts, is_full=options.whole))
+    parts.extend(_proof_parts(compiled, end_parts, is_full=options.verbose))
     return parts
 
 
@@ -323,7 +323,7 @@ def remember_rows(options: RememberOptions) -> Result:
     end_parts.append(_artifact_line(artifact, latest=concluded.latest))
     end_parts.append(_step_after_proof(artifact, options).words)
     body: list[Part] = [words]
-    body.extend(_proof_parts(concluded, end_parts, is_full=options.whole))
+    body.extend(_proof_parts(concluded, end_parts, is_full=options.verbose))
     return Result(data=data, body=body)
 
 

@@ -156,10 +156,10 @@ def evaluate_command(options: EvaluateOptions) -> Result:
     data = terminal.data
     detailed_parts = evaluation_parts(data)
     next_step = _next_step(options, data, terminal.rises)
-    card = evaluation_card(data, next_step=next_step, is_full=options.whole)
+    card = evaluation_card(data, next_step=next_step, is_full=options.verbose)
     is_unscored = has_too_few_answers(data)
     body: list[Part] = []
-    if options.whole:
+    if options.verbose:
         body.extend(_parts_beside(card, detailed_parts))
     elif not is_unscored:
         body.extend(detailed_parts[:1])
@@ -200,7 +200,7 @@ def compare_command(options: CompareOptions) -> Result:
         **_asking(options, terminal),
     )
     notes = [terminal.line] if terminal.line else []
-    if options.whole:
+    if options.verbose:
         card = comparison_card(terminal.data, [], "")
         body = _parts_beside(card, comparison_parts(terminal.data, *notes))
         body.append(card)
@@ -237,7 +237,7 @@ def cascade_command(options: CascadeOptions) -> Result:
         decision = f"{cascaded.artifact.ref}: {decision}"
     search = CascadeFound.model_validate(data)
     parts = cascade_parts(search)
-    if not options.whole:
+    if not options.verbose:
         parts = [parts[0], cascade_price(search)]
     parts.append(joint_spend_line(data["spends"]))
     parts.append(_step_after_cascade(options, cascaded))
@@ -295,7 +295,7 @@ def gate_command(options: GateOptions) -> Result:
         parts.append(OFFLINE)
     card = VerdictCard(tone=tone, decision=gated.decision, parts=parts)
     body: list[Part] = []
-    if options.whole:
+    if options.verbose:
         body.extend(comparison_parts(terminal.data["comparison"]))
     body.append(card)
     return Result(data=terminal.data, body=body, code=code)

@@ -85,14 +85,13 @@ def prevalence(apparent: Tallies, sensitivity: Tallies, specificity: Tallies) ->
     estimate = (q + sp - 1) / (se + sp - 1)
     interval = _interval(apparent_rate, true_positive_rate, true_negative_rate)
     if interval is None:
-        side = "more"
+        side = "above"
         if estimate < 0:
-            side = "fewer"
+            side = "below"
         return replace(
             uncorrected,
-            problem=f"the judge finds {side} here than its errors on the calibration allow ({q:.3f}, where "
-            f"it would find {1 - sp:.3f} without a positive unit and {se:.3f} with nothing else): "
-            "the calibration is of another kind",
+            problem=f"the judge finds {q:.3f} here, {side} what its errors on the calibration allow "
+            f"({1 - sp:.3f} if no unit is positive, {se:.3f} if all are): these units differ from those of the calibration",
         )
     share = min(1.0, max(0.0, estimate))
     low, high = interval

@@ -260,6 +260,8 @@ class Store:
             hint = first_steps(judge, [shelf.judge for shelf in self._shelves()])
             return ArtifactError(f"no compiled artifact of judge {judge!r} in {self.root}", hint=hint)
         existing = f"versions {', '.join(map(str, versions))} exist"
+        if len(versions) == 1:
+            existing = f"version {versions[0]} exists"
         if tags:
             existing += f", tags {', '.join(tags)}"
         if selector != LATEST:

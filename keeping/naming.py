@@ -247,6 +247,9 @@ def _version_that_keeps_judge(name: str, version: str, store: Store, error: Judg
         if close_names and isinstance(error, UnknownJudgeError):
             hint = f"did you mean {close_names[0]}?"
             raise UnknownJudgeError(f"no judge is called {name!r}", hint=hint) from error
+        if version and isinstance(error, UnknownJudgeError):
+            hint = "name the folder that holds it with --store; a clone has the versions that were committed"
+            raise UnknownJudgeError(f"{store.root} holds no version of {name!r}", hint=hint) from error
         raise error
     for artifact in artifacts:
         if artifact.problem or artifact.about.definition or artifact.about.reference != name:

@@ -38,7 +38,7 @@ def both(hits: int, of: int, groups: int = 2) -> Tallies:
         ),
         ((both(1, 5), {}, both(1, 2)), {"raw": 0.2, "value": None, "problem": "no positive unit"}),
         ((both(1, 5), both(1, 2), {"a": (0, 0)}), {"raw": 0.2, "value": None, "problem": "no negative unit"}),
-        ((both(0, 10, 40), both(6, 10, 40), both(6, 10, 40)), {"value": None, "problem": "fewer here"}),
+        ((both(0, 10, 40), both(6, 10, 40), both(6, 10, 40)), {"value": None, "problem": "below what its errors"}),
         (({}, both(1, 2), both(1, 2)), {"raw": None, "value": None, "problem": "there is no unit"}),
     ],
 )
@@ -138,7 +138,7 @@ def test_coverage_by_simulation(
         apparent = tallies((unit.group, unit.is_found) for unit in new_units)
         result = prevalence(apparent, tallies(positives), tallies(negatives))
         if result.value is None:
-            covered += "another kind" not in result.problem  # no statement, no error
+            covered += "differ from those" not in result.problem  # no statement, no error
             continue
         assert result.low is not None
         assert result.high is not None

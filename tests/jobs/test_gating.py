@@ -60,7 +60,11 @@ def test_limits_pass_at_the_value_and_fail_above_it(f1: Any) -> None:
     gold, log = write_jsonl(Path("all.jsonl"), rows), write_jsonl(Path("log.jsonl"), rows[:19])
     asked = ("gate", f"recorded:{log}", "--gold", gold, "--max-unusable", 0.05, "--markdown")
     assert cli(*asked, "--min", "f1=0.1").code == 0
-    assert "| FAIL | f1 \\<= 0.1 |" in cli(*asked, "--max", "f1=0.1").out
+    card = cli(*asked, "--max", "f1=0.1").out
+    assert "| FAIL | f1 \\<= 0.1 |" in card
+    assert "fails 1 of 2 checks" in card.splitlines()[0]
+    assert "| judge | precision |" not in card
+    assert "| judge | precision |" in cli(*asked, "--max", "f1=0.1", "--verbose").out
 
 
 def test_a_judge_that_is_held_against_itself_is_asked_once() -> None:

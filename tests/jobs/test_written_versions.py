@@ -18,6 +18,7 @@ def _in_a_folder(tmp_path, monkeypatch):
 
 
 def test_an_instruction_is_kept_as_a_version_that_is_not_proven():
+    assert "compiled holds no version: nothing was verified" in ok("artifacts", "verify").out
     added = ok(
         "artifacts", "add", "fect", "--instruction", "mine.txt", "--note", "as our raters are told", "--json"
     )
@@ -29,7 +30,7 @@ def test_an_instruction_is_kept_as_a_version_that_is_not_proven():
     assert not artifact.latest
     assert jurist.load("fect").artifact is None
     assert "not proven" in ok("artifacts", "list").out
-    assert ok("artifacts", "verify").code == 0
+    assert ok("artifacts", "verify").out == "1 artifact verified, no byte changed\n"
     assert INSTRUCTION.split()[-1].strip(".") in ok("artifacts", "diff", "fect:basic", "fect@1").out
 
 

@@ -43,6 +43,8 @@ def test_nothing_at_all_says_so(store: Store) -> None:
 
 def test_tags(store: Store) -> None:
     save(store)
+    with pytest.raises(ArtifactError, match=r"there is no polite@3; version 1 exists"):
+        store.load("polite@3")
     save(store)
     store.tag("polite@1", "prod")
     store.tag("polite@2", "v2.0-rc_1")
