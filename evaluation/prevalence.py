@@ -91,7 +91,8 @@ def prevalence(apparent: Tallies, sensitivity: Tallies, specificity: Tallies) ->
         return replace(
             uncorrected,
             problem=f"the judge finds {q:.3f} here, {side} what its errors on the calibration allow "
-            f"({1 - sp:.3f} if no unit is positive, {se:.3f} if all are): these units differ from those of the calibration",
+            f"({1 - sp:.3f} if no unit is positive, {se:.3f} if all are): "
+            "these units differ from those of the calibration",
         )
     share = min(1.0, max(0.0, estimate))
     low, high = interval

@@ -38,7 +38,10 @@ def both(hits: int, of: int, groups: int = 2) -> Tallies:
         ),
         ((both(1, 5), {}, both(1, 2)), {"raw": 0.2, "value": None, "problem": "no positive unit"}),
         ((both(1, 5), both(1, 2), {"a": (0, 0)}), {"raw": 0.2, "value": None, "problem": "no negative unit"}),
-        ((both(0, 10, 40), both(6, 10, 40), both(6, 10, 40)), {"value": None, "problem": "below what its errors"}),
+        (
+            (both(0, 10, 40), both(6, 10, 40), both(6, 10, 40)),
+            {"value": None, "problem": "below what its errors"},
+        ),
         (({}, both(1, 2), both(1, 2)), {"raw": None, "value": None, "problem": "there is no unit"}),
     ],
 )
