@@ -29,7 +29,7 @@ from jurist.jobs.sealed_rows import foresee_proof_opening, identify_prompt
 from jurist.keeping.loading import default_temperature
 from jurist.optimizers.base import Job, optimize
 from jurist.optimizers.registry import make
-from jurist.papers.cognibench.detection import Detection, Line
+from jurist.papers.cognibench.detection import Detection, DetectorScores
 from jurist.programs.answers.infer import as_closed_labels
 from jurist.programs.asking import Asker
 from jurist.programs.cognibench import COGNIBENCH
@@ -122,7 +122,7 @@ def made(model: Model, gold: Gold, split: Split, samples: int, seed: int) -> Ite
     comparison = as_closed_labels(COGNIBENCH.answer).scale
     texts = {case.id: case.inputs["sentences"] for case in split.test}
     lines = [
-        Line.of(
+        DetectorScores.of(
             rows_at(split.test, asked[part], drawn[part], votes),
             texts,
             comparison,

@@ -42,7 +42,7 @@ from ..papers.cognibench.detectors_table import DETECTORS, measure_detectors
 from ..programs.cognibench import COGNIBENCH, STRICTNESS
 from ..programs.options import JUDGE_OPTIONS
 from ..report.document import Tone
-from ..report.junit import CheckResult, Outcome, junit_xml
+from ..report.junit import CheckOutcome, CheckResult, junit_xml
 from ..report.scores import (
     OFFLINE,
     ceiling_card,
@@ -325,7 +325,7 @@ def _check_results(gated: Gate) -> list[CheckResult]:
     """Return the checks of a gate for its JUnit report."""
     results = []
     for check in gated.checks:
-        outcome: Outcome = "failed"
+        outcome: CheckOutcome = "failed"
         if check.passed:
             outcome = "passed"
         elif check.undecided:

@@ -74,7 +74,7 @@ class Assessment(ABC):
     @property
     def answerer(self) -> Judge:
         """:attr:`answering`, with its prompt in the language of the questions where it was written in it."""
-        return self.answering.for_texts(case_texts(self.asked))
+        return self.answering.for_texts(case_texts(self.question_cases))
 
     def __post_init__(self) -> None:
         """Refuse no models, and a model that is named twice."""
@@ -84,11 +84,11 @@ class Assessment(ABC):
 
     @property
     @abstractmethod
-    def asked(self) -> list[Case]:
+    def question_cases(self) -> list[Case]:
         """The questions for every model."""
 
     @abstractmethod
-    def judged(
+    def model_result(
         self,
         model: str,
         replies: Replies,
@@ -100,22 +100,22 @@ class Assessment(ABC):
 
     @abstractmethod
     def view(self, results: list[Any]) -> View:
-        """Return the results of all models, as :meth:`judged` gave them, as tables and JSON."""
+        """Return the results of all models, as :meth:`model_result` gave them, as tables and JSON."""
 
     @property
-    def to_judge(self) -> int:
+    def judged_count(self) -> int:
         """The number of questions whose replies the judge is asked about."""
-        return len(self.asked)
+        return len(self.question_cases)
 
     @cached_property
     def held_out(self) -> tuple[Case, ...]:
         """The rows of gold that the judge is measured on; none where its errors are not taken out."""
-        return select_unseen([self.judge], self.calibration) if self.calibration and self.to_judge else ()
+        return select_unseen([self.judge], self.calibration) if self.calibration and self.judged_count else ()
 
     @property
     def rows(self) -> int:
         """The number of answers that are waited for: on the calibration, of the models, of the judge."""
-        return len(self.held_out) + (len(self.asked) + self.to_judge) * len(self.targets)
+        return len(self.held_out) + (len(self.question_cases) + self.judged_count) * len(self.targets)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -125,7 +125,7 @@ class Assessment(ABC):
     @property
     def judge_words(self) -> str:
         """The judge, its model and the gold of its calibration, in one line."""
-        if not self.to_judge:
+        if not self.judged_count:
             return "no judge was asked"
         words = f"judge: {self.judge.name} with {self.judge.model.name}"
         if self.calibration:
@@ -147,12 +147,12 @@ class Assessment(ABC):
 
     def judge_ask(self, replies: Replies) -> Ask:
         """Return the calls and tokens that judging will take."""
-        questions = len(self.held_out) + self.to_judge * len(self.targets)
+        questions = len(self.held_out) + self.judged_count * len(self.targets)
         return make_judge_ask(self.judge, questions, spread_evenly(self.held_out))
 
     def fingerprint(self) -> dict[str, object]:
         """Return the settings that identify this job when it is started again, as JSON values."""
-        questions = [[dict(case.inputs), case.group, case.draw] for case in self.asked]
+        questions = [[dict(case.inputs), case.group, case.draw] for case in self.question_cases]
         targets = []
         for model in self.targets:
             targets.append([model.name, model.api_base, model.temperature, model.top_p, model.max_tokens])
@@ -167,8 +167,10 @@ class Assessment(ABC):
 
     def foresee(self) -> Estimate:
         """Return the estimate of the assessment; nothing is sent, and the offline engine answers a few questions."""
-        context, number = CallContext.fresh(), len(self.asked)
-        replies = _ask_model(self, Model(temperature=0.0), context, spread_evenly(self.asked), lambda: None)
+        context, number = CallContext.fresh(), len(self.question_cases)
+        replies = _ask_model(
+            self, Model(temperature=0.0), context, spread_evenly(self.question_cases), lambda: None
+        )
         size = Size.of(context.ledger.spend())
         asks = [self.judge_ask(replies)]
         for role, model in zip(self.roles[1:], self.targets, strict=True):
@@ -198,8 +200,8 @@ def assess(work: Assessment, surface: Surface) -> tuple[list[ModelResult], dict[
         calibrated = list(zip(work.held_out, verdicts, strict=True))
         results = list[ModelResult]()
         for role, model in zip(work.roles[1:], work.targets, strict=True):
-            replies = _ask_model(work, model, job.contexts[role], work.asked, on_step)
-            results.append(work.judged(model.name, replies, judge, calibrated, on_step))
+            replies = _ask_model(work, model, job.contexts[role], work.question_cases, on_step)
+            results.append(work.model_result(model.name, replies, judge, calibrated, on_step))
         job.unfinished = any(result.failed for result in results)
         return results, job.ledger.to_json()
 

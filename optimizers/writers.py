@@ -18,7 +18,7 @@ from ..cases import Case
 from ..evaluation.checked_items import CheckedItem, items_of
 from ..evaluation.scale import SHOWN
 from ..programs.generator import Generator
-from ..text.numerals import comparable
+from ..text.numerals import comparable_letters
 from ..text.ranking import near
 from ..text.tables import read_table
 from ..text.wording import Language, strings
@@ -148,13 +148,17 @@ def _failures_of_case(
         words = _PHRASES[language]["nothing"]
         if outcome.verdict.reasoning:
             words += f": {outcome.verdict.reasoning[:SHOWN]}"
-        return [_Failure(case=case, words=words, letters=comparable(" ".join(strings(case.inputs)))[:SHOWN])]
+        return [
+            _Failure(
+                case=case, words=words, letters=comparable_letters(" ".join(strings(case.inputs)))[:SHOWN]
+            )
+        ]
     failures: list[_Failure] = []
     for item in items:
         reasons = reasons_for_step(generator, step, item)
         if reasons:
             words = _failure_in_words(item, reasons, language)
-            letters = comparable(" ".join(strings(item.data)))
+            letters = comparable_letters(" ".join(strings(item.data)))
             failures.append(_Failure(case=case, words=words, letters=letters))
     return failures
 

@@ -7,9 +7,9 @@ from xml.etree import ElementTree
 
 from ..errors import printable
 
-Outcome = Literal["passed", "failed", "undecided"]
+CheckOutcome = Literal["passed", "failed", "undecided"]
 """Whether a check holds; ``undecided`` where the rows cannot tell, or it could not run."""
-_ELEMENTS: dict[Outcome, str] = {"failed": "failure", "undecided": "error"}
+_ELEMENTS: dict[CheckOutcome, str] = {"failed": "failure", "undecided": "error"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,7 +17,7 @@ class CheckResult:
     """The result of one check, which becomes a test case of the report."""
 
     name: str
-    outcome: Outcome
+    outcome: CheckOutcome
     words: str  # what was found
 
 

@@ -104,7 +104,7 @@ class Review:
             first_places.setdefault(line.case.id, place)
         return sorted(self.lines, key=lambda line: (first_places[line.case.id], line.unit))
 
-    def _value(self, label: str, unit: int) -> Value | None:
+    def _value_of_label(self, label: str, unit: int) -> Value | None:
         """Return the value that a label gives to a unit, whose place is from 0; ``None`` if it is no label."""
         answer = self.gold.judge.answer
         cell = answer.cell(label, unit)
@@ -166,8 +166,8 @@ class Review:
                 descriptions[name] = description
         return descriptions
 
-    def markdown_of(self, unit: str) -> dict[str, str]:
-        """Return a unit as Markdown shows it: name of an input -> HTML, and ``""`` -> HTML of the text that is judged.
+    def unit_html(self, unit: str) -> dict[str, str]:
+        """Return a unit whose texts are read as Markdown: name of an input -> HTML, and ``""`` -> HTML of the text that is judged.
 
         Judged text may hold anything: no HTML in it stays HTML, and nothing in it is a link or an image.
         """
@@ -199,7 +199,9 @@ class Review:
         raters_of_unit: Counter[str] = Counter()
         for label in self.journal.labels():
             if label.rater in columns and label.label and label.unit_name in places:
-                columns[label.rater][places[label.unit_name]] = str(self._value(label.label, label.unit - 1))
+                columns[label.rater][places[label.unit_name]] = str(
+                    self._value_of_label(label.label, label.unit - 1)
+                )
                 raters_of_unit[label.unit_name] += 1
         shared = [unit for unit, count in raters_of_unit.items() if count > 1]
         if len(shared) < _ENOUGH_SHARED:
@@ -293,7 +295,9 @@ class Review:
             if label.label and label.unit_name in labels_of_unit:
                 labels_of_unit[label.unit_name].append(label)
                 if label.rater != RESOLVED:
-                    values_of_unit[label.unit_name].add(str(self._value(label.label, label.unit - 1)))
+                    values_of_unit[label.unit_name].add(
+                        str(self._value_of_label(label.label, label.unit - 1))
+                    )
         differing = {}
         for unit, labels in labels_of_unit.items():
             if len(values_of_unit[unit]) > 1:
@@ -355,7 +359,7 @@ class Review:
         for own_label, page_name in self._page_names(line, rater).items():
             if page_name == str(page_label):
                 label = own_label
-        if not isinstance(label, str) or (label and self._value(label, line.unit) is None):
+        if not isinstance(label, str) or (label and self._value_of_label(label, line.unit) is None):
             raise GoldError(f"it is not {self.gold.judge.answer.scale_of(line.unit).expects}")
         return label
 
@@ -429,7 +433,7 @@ def review_application(review: Review) -> Starlette:
     def send_markdown(request: Request) -> Response:
         speaker_of(request)
         try:
-            return JSONResponse(review.markdown_of(request.query_params.get("unit", "")), headers=no_store)
+            return JSONResponse(review.unit_html(request.query_params.get("unit", "")), headers=no_store)
         except GoldError as error:
             return JSONResponse({"error": str(error)}, status_code=404)
 

@@ -48,7 +48,7 @@ def with_digits(text: str) -> str:
 
 
 @lru_cache(maxsize=_REPEATED)
-def comparable(text: str) -> str:
+def comparable_letters(text: str) -> str:
     """Return the letters and digits of a text, numerals as digits, without case, width, white space, stops and quotes.
 
     Signs between two digits stay, as do percent signs: ``3.5`` and ``35`` are two numbers.

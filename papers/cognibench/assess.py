@@ -168,7 +168,7 @@ class DialogueAssessment(Assessment):
         check_judge(self.judge.judge)
 
     @property
-    def asked(self) -> list[Case]:
+    def question_cases(self) -> list[Case]:
         cases = []
         for place, prompt in enumerate(self.prompts):
             inputs = {
@@ -181,7 +181,7 @@ class DialogueAssessment(Assessment):
             cases.append(Case(inputs=inputs, group=prompt.group, draw=draw))
         return cases
 
-    def judged(
+    def model_result(
         self,
         model: str,
         replies: Replies,

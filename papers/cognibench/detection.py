@@ -110,7 +110,7 @@ def kind_metric(kind: Kind, statistic: Statistic, comparison: ClosedLabels) -> M
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class DetectorScores:
     """One detector: its answers, and how well it finds hallucinated sentences."""
 
     name: str  # the detector
@@ -125,7 +125,7 @@ class Line:
     @classmethod
     def of(
         cls, rows: Sequence[Row], texts: Mapping[str, Sequence[str]], comparison: ClosedLabels, **fields: Any
-    ) -> "Line":
+    ) -> "DetectorScores":
         """Score the answers of a detector by kind, by sentences and by words; ``fields`` are the other fields."""
         gold_labels: list[str] = []
         hallucinated_labels: list[str] = []
@@ -189,14 +189,14 @@ class Detection(Shown):
     sentences: int  # labelled sentences of these responses
     groups: int  # dialogues or documents they come from
     strictness: str  # below it a cognitive sentence is hallucinated
-    lines: tuple[Line, ...]
+    lines: tuple[DetectorScores, ...]
     tests: tuple[Contrast, ...]  # corrected together (Holm)
     notes: tuple[str, ...] = ()  # what a reader must know, one sentence each
 
     @classmethod
     def of(
         cls,
-        lines: Sequence[Line],
+        lines: Sequence[DetectorScores],
         pairs: Iterable[tuple[int, int]],
         *,
         strictness: str = STRICTNESS,
@@ -339,9 +339,9 @@ class Detectors(Experiment):
             names = ", ".join(fixed_names)
             notes.append(f"{names} cannot be set to the strictness {self.strictness}: as for {STRICTNESS}")
         texts = {case.id: case.inputs["sentences"] for case in self.gold.cases}
-        lines: list[Line] = []
+        lines: list[DetectorScores] = []
         for answered in self.ask(job, on_case):
-            line = Line.of(
+            line = DetectorScores.of(
                 list(map(_in_sentence_labels, answered.repeats[0])),
                 texts,
                 comparison,

@@ -276,7 +276,7 @@ class QueryAssessment(Assessment):
     facts: LoadedJudge  # the judge ``fact-check``
 
     @property
-    def asked(self) -> list[Case]:
+    def question_cases(self) -> list[Case]:
         cases = []
         for question in self.questions:
             cases.append(Case(inputs={"query": question.query}, group=question.id))
@@ -301,7 +301,7 @@ class QueryAssessment(Assessment):
         fact_calls = len(fact_questions) * models * self.facts.judge.calls
         return replace(marking, calls=Span(0, marking.calls.high + fact_calls))
 
-    def judged(
+    def model_result(
         self,
         model: str,
         replies: Replies,

@@ -199,12 +199,12 @@ class ItemAssessment(Assessment):
         check_conflict_judge(self.judge)
 
     @property
-    def to_judge(self) -> int:
+    def judged_count(self) -> int:
         """The number of items with free replies; closed replies are read by rules."""
         return len([item for item in self.items if isinstance(item, Generative)])
 
     @property
-    def asked(self) -> list[Case]:
+    def question_cases(self) -> list[Case]:
         cases = []
         for place, item in enumerate(self.items):
             inputs = {"prompt": item_prompt(item)}
@@ -215,7 +215,7 @@ class ItemAssessment(Assessment):
     def settings(self) -> dict[str, object]:
         return {**super().settings, "items": [item.id for item in self.items]}
 
-    def judged(
+    def model_result(
         self,
         model: str,
         replies: Replies,

@@ -51,18 +51,18 @@ _PROMPTS: Final = {
 }
 
 
-class _Frozen(pydantic.BaseModel):
+class _FrozenModel(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(frozen=True, extra="ignore")
 
 
-class Hallucinated(_Frozen):
+class Hallucinated(_FrozenModel):
     """A hallucinated answer and its type."""
 
     text: str = pydantic.Field(min_length=1)
     type: HallucinationType
 
 
-class Question(_Frozen):
+class Question(_FrozenModel):
     """A verified question: its correct answer and one to three hallucinated ones."""
 
     id: str
@@ -82,7 +82,7 @@ class Question(_Frozen):
         return max(kinds, key=kinds.count)
 
 
-class _Row(_Frozen):
+class _Row(_FrozenModel):
     id: str = pydantic.Field(min_length=1)
     group: str = ""
     topic: str = ""

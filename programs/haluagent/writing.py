@@ -29,7 +29,7 @@ from ...signatures.haluagent import (
     WriteQuestion,
 )
 from ...signatures.haluagent_labels import TYPES, HallucinationType
-from ...text.numerals import comparable, with_digits
+from ...text.numerals import comparable_letters, with_digits
 from ...text.passages import passages
 from ...text.ranking import near
 from ...text.sentences import split
@@ -52,7 +52,7 @@ def are_near_duplicates(first: str, second: str) -> bool:
     """Say whether two texts are near-duplicates: equal letters, or equal numbers and nearly equal letters in order."""
     # The shorter text first: the order of the arguments changes the matcher's ratio.
     first_letters, second_letters = sorted(
-        (comparable(first), comparable(second)), key=lambda text: (len(text), text)
+        (comparable_letters(first), comparable_letters(second)), key=lambda text: (len(text), text)
     )
     if first_letters == second_letters:
         return True
@@ -75,8 +75,8 @@ def stands_in_document(passage: str, document: str) -> bool:
 
     White space, stops, quotes and widths make no difference, nor does the script of a numeral.
     """
-    document_letters = comparable(document)
-    sentences = [comparable(sentence.text) for sentence in split(passage)]
+    document_letters = comparable_letters(document)
+    sentences = [comparable_letters(sentence.text) for sentence in split(passage)]
     for sentence in sentences:
         if sentence not in document_letters:
             return False
@@ -86,9 +86,9 @@ def stands_in_document(passage: str, document: str) -> bool:
 def gives_answer_away(question: str, answer: str) -> bool:
     """Say whether a question holds its answer: word for word, or all words of an answer with a number."""
     # All words of an answer without a number are no leak: "Is A or B larger?" names its answer.
-    plain = comparable(answer)
+    plain = comparable_letters(answer)
     # 10 does not stand in 1910.
-    if len(plain) > 1 and re.search(rf"(?<!\d){re.escape(plain)}(?!\d)", comparable(question)):
+    if len(plain) > 1 and re.search(rf"(?<!\d){re.escape(plain)}(?!\d)", comparable_letters(question)):
         return True
     # Without a number this proves nothing: a question that compares two things names both, and one is the answer.
     answer_in_digits = with_digits(answer)
@@ -111,7 +111,7 @@ _STEPS_OF_FAULTS: Final = {
 """Fault -> the step that wrote the text at fault."""
 
 
-def find_problems(
+def find_faults(
     knowledge: str, question: str, answer: str, passage: str, hallucinated: Sequence[str], place: int
 ) -> Iterator[str]:
     """Yield the faults of the hallucinated answer at ``place`` (from 0), and of the question that it belongs to."""
@@ -125,7 +125,7 @@ def find_problems(
         yield words["language"]
     if _is_foreign(hallucinated_answer, knowledge):
         yield words["hallucination_language"]
-    if not comparable(hallucinated_answer):
+    if not comparable_letters(hallucinated_answer):
         yield words["empty"]
     if are_near_duplicates(hallucinated_answer, answer):
         yield words["correct"]
@@ -154,7 +154,7 @@ def _is_foreign(text: str, document: str) -> bool:
         return chinese_share(text) >= 0.5
     if chinese_share(text) >= 0.2 or count_words(text) <= _SHORT:
         return False
-    return not _is_name(text) and comparable(text) not in comparable(document)
+    return not _is_name(text) and comparable_letters(text) not in comparable_letters(document)
 
 
 def _is_name(text: str) -> bool:
@@ -244,12 +244,12 @@ class HaluAgent(Stepwise):
         for place, (answer, kind) in enumerate(zip(answers, kinds, strict=True)):
             item = {**question, "hallucinated_answer": answer}
             verified = yield from self._verify(place, {"title": title, **item}, kind, knowledge)
-            problems = find_problems(
+            faults = find_faults(
                 **correct_pair, passage=question_fields["passage"], hallucinated=answers, place=place
             )
             written = {**question_fields, "hallucinated_answer": answer, "type": kind}
             items.append({**written, "asked_type": str(inputs["type"])})
-            checks.append({"answer": answer_check, **verified, "form": _form_check(list(problems))})
+            checks.append({"answer": answer_check, **verified, "form": _form_check(list(faults))})
         return dspy.Prediction(written=items, checks=checks)
 
     def _verify(
@@ -272,9 +272,9 @@ def _verifier_check(reply: dspy.Prediction, field: str) -> dict[str, object]:
     return {"verdict": reply.get(field), "reason": reply.reason}
 
 
-def _form_check(problems: Sequence[str]) -> dict[str, object]:
-    """Return the verdict of the checks by code, with all problems as its reason."""
-    return {"verdict": "no" if problems else "yes", "reason": REASONS_JOINT.join(problems)}
+def _form_check(faults: Sequence[str]) -> dict[str, object]:
+    """Return the verdict of the checks by code, with all faults as its reason."""
+    return {"verdict": "no" if faults else "yes", "reason": REASONS_JOINT.join(faults)}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from sklearn.metrics import precision_recall_fscore_support
 from jurist.engines.ledger import Spend
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.rows import Row
-from jurist.papers.cognibench.detection import KINDS, STATISTICS, Line
+from jurist.papers.cognibench.detection import KINDS, STATISTICS, DetectorScores
 from jurist.programs.cognibench import BELOW, statement_type
 from jurist.signatures.cognibench_labels import LABELS
 
@@ -27,8 +27,8 @@ def row(name: str, gold: Sequence[str | None], predicted: Sequence[str | None]) 
     return Row(id=name, group=f"g{len(name) % 3}", gold=tuple(gold), predicted=tuple(predicted))
 
 
-def scored(rows: Sequence[Row]) -> Line:
-    return Line.of(rows, texts_of(rows), KIND, name="d", model="m", spend=Spend())
+def scored(rows: Sequence[Row]) -> DetectorScores:
+    return DetectorScores.of(rows, texts_of(rows), KIND, name="d", model="m", spend=Spend())
 
 
 def texts_of(rows: Sequence[Row]) -> dict[str, list[str]]:
