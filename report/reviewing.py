@@ -167,7 +167,7 @@ class Review:
         return descriptions
 
     def unit_html(self, unit: str) -> dict[str, str]:
-        """Return a unit whose texts are read as Markdown: name of an input -> HTML, and ``""`` -> HTML of the text that is judged.
+        """Return the HTML of a unit read as Markdown: name of an input -> HTML, and ``""`` -> that of the judged text.
 
         Judged text may hold anything: no HTML in it stays HTML, and nothing in it is a link or an image.
         """
