@@ -153,6 +153,12 @@ def _gold_lines(gold: Gold, shape: Shape, reject_count: int) -> list[str]:
     has_group_column = "group" in gold.judge.columns.values()
     if not has_group_column and facts["groups"] == facts["cases"] > 1:
         column_words += "; each row is a group: --column COLUMN=group names what rows belong to"
+    names_groups = any(case.row.get("group") for case in gold.cases)
+    if not names_groups and facts["groups"] < facts["cases"]:
+        from ..gold.copies import evidence_fields  # loads numpy
+
+        same = " and ".join(evidence_fields(gold.settled))
+        column_words += f"; rows with the same {same} are one group"
     lines = [f"{gold.source}: {counts}", f"columns: {column_words}"]
     lines.extend(gold.notes)
     if shape.raters:

@@ -17,7 +17,7 @@ from ..arguments.gold import ReviewOptions
 from ..arguments.run import ServeOptions
 from ..engines.channel import CallContext
 from ..engines.meter import Budget
-from ..errors import GoldError, UsageError, importing_extra, system_message
+from ..errors import GoldError, UsageError, importing_extra, plural, system_message
 from ..gold.goldset import Gold, gold_source
 from ..gold.label_journal import LabelJournal
 from ..gold.rows import RESOLVED
@@ -124,7 +124,9 @@ def _serve_review_page(lines: Sequence[SheetLine], gold: Gold, options: ReviewOp
         is_resolved = any(label.rater == RESOLVED for label in labels_of_unit)
         if not is_resolved:
             unresolved += 1
-    body: list[Part] = [f"{len(labels)} labels of {len(raters)} raters in {path}"]
+    body: list[Part] = [f"{plural(len(labels), 'label')} of {plural(len(raters), 'rater')} in {path}"]
+    if not labels:
+        body = [f"no label was given: {path} holds none"]
     agreement = review.agreement()
     if agreement:
         body.append(

@@ -374,9 +374,6 @@ class _Builder:
 
     def _reject_all(self, error: GoldError, read_cases: Sequence[Case]) -> None:
         """Reject rows that contradict each other: nobody knows which of them is true."""
-        # A refusal counts the rows that contradict the first one.
-        if self.strict:
-            read_cases = read_cases[1:]
         for case in read_cases:
             self.rejects.add(error, case.source_row)
 

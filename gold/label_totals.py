@@ -70,11 +70,14 @@ def foresee_shown_gain(cases: Iterable[Case], judge: Judge, level: float) -> str
         return ""
     pool = pool_of_labels(labelled, metric, judge.comparison, level)
     size = f"{len(labelled.gold)} labelled units in {labelled.groups} groups, level {level:.3g}"
-    assumed = f"if both are right on {ASSUMED_RIGHT:.0%} of the units of each kind"
+    assumed = f"right on {ASSUMED_RIGHT:.0%} of the units of each kind"
     gain = pool.smallest_gain(labelled.groups, runs=_FORECAST_RUNS)
     if gain is None:
-        return f"even a judge that is always right may not be shown to be better in {metric.name} ({size}), {assumed}"
-    return f"a gain of {gain:.2g} in {metric.name} is shown in four of five such tests ({size}), {assumed}"
+        return (
+            f"even a judge that is always right may not be shown to be better in {metric.name} than one that is "
+            f"{assumed} ({size})"
+        )
+    return f"a gain of {gain:.2g} in {metric.name} is shown in four of five such tests ({size}), if both are {assumed}"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

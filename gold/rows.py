@@ -222,7 +222,10 @@ def _join_ratings(first: Case, second: Case) -> dict[str, Values]:
             else:
                 place = Place(f"{first.source} and {second.source}")
                 both = f"both {first_label!r} and {second_label!r}"
-                message = f"equal inputs, and rater {rater!r} calls unit {unit} {both}"
+                judged = "the row"
+                if len(first.ratings[rater]) > 1:
+                    judged = f"unit {unit}"
+                message = f"equal inputs, and rater {rater!r} calls {judged} {both}"
                 raise place.wrong(message, hint="keep one of the two labels, or name the raters apart")
         ratings[rater] = tuple(labels)
     return ratings

@@ -319,7 +319,7 @@ def split_gold(
             return split
     if split.near_words:
         raise GoldError(f"{problem}: {split.near_words}", path=gold.source, hint=_DIFFER)
-    raise GoldError(f"{problem}{_near_copies_words(gold)}", path=gold.source, hint=_SIDES)
+    raise GoldError(_with_near_groups(problem, gold), path=gold.source, hint=_SIDES)
 
 
 def _share_by_part(shares: Shares, *, with_test: bool) -> dict[str, float]:
@@ -349,9 +349,11 @@ def _too_few_groups(
     parts = "train and dev"
     if len(share_of_part) > 2:
         parts = "train, dev and test"
+    problem = (
+        f"the {cases} labelled cases are in {plural(groups, 'group')}{left_out_words}, too few for {parts}"
+    )
     return GoldError(
-        f"the {cases} labelled cases are in {plural(groups, 'group')}{left_out_words}, "
-        f"too few for {parts}{_near_copies_words(gold)}",
+        _with_near_groups(problem, gold),
         path=gold.source,
         field="group",
         hint=shared_hint(gold) or "give each row the name of its conversation or document as group",
@@ -480,16 +482,19 @@ def shared_hint(gold: GoldData) -> str:
     return _APART.format(field=names[0])
 
 
-def _near_copies_words(gold: GoldData) -> str:
-    """Return how many groups are near copies, with an example, as the end of a message; empty if none are."""
+def _with_near_groups(problem: str | None, gold: GoldData) -> str:
+    """Return a problem of a split, with the groups that are near copies as a reason for it."""
+    return "; ".join(filter(None, [problem, near_groups_words(gold)]))
+
+
+def near_groups_words(gold: GoldData) -> str:
+    """Return how many groups are near copies of each other, with an example, in words; empty if none are."""
     near = gold.near_copies
     if not near:
         return ""
     group_count = sum(len(copies.groups) for copies in near)
     example = " and ".join(near[0].sources[:2])
-    return (
-        f"; {group_count} groups hold nearly the same texts and count as {len(near)}, for example {example}"
-    )
+    return f"{group_count} groups hold nearly the same texts and count as {len(near)}, for example {example}"
 
 
 def checked_shares(shares: Sequence[float]) -> Shares:

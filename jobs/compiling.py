@@ -14,7 +14,7 @@ from ..evaluation.votes import Rule, Sampling
 from ..gold.goldset import Gold
 from ..gold.leaks import check_leaks, find_leaks
 from ..gold.mapping import MappingLike
-from ..gold.splits import Split
+from ..gold.splits import Split, near_groups_words
 from ..gold.writing import check_files
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
@@ -289,6 +289,7 @@ def compile_judge(
     )  # an opening is why a level is strict
     if not anyway:
         check_showable(plan.split, plan.gold, opening.level)
+    _note(sink, near_groups_words(plan.gold))
     for limit in limits:
         _note(sink, f"the sealed test: {limit}")
     _note(sink, plan.split.near_words)

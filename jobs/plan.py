@@ -16,7 +16,7 @@ from ..evaluation.paired import fewest_groups
 from ..gold.goldset import Gold
 from ..gold.leaks import check_leaks
 from ..gold.raters import ceiling_of, rated_in_test
-from ..gold.splits import Split, checked_shares, shared_hint
+from ..gold.splits import Split, checked_shares, near_groups_words, shared_hint
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.card_parts import describe_model
@@ -296,12 +296,17 @@ def check_showable(split: Split, gold: Gold, level: float, hint: str = "") -> No
     if not split.holdout:
         lacking = max(1, math.ceil(needed / split.shares[2]) - len(all_groups))
         advice = f"label rows of about {plural(lacking, 'more group')}"
-        if split.shares[2] < 0.6:
-            advice += ", or give the test more of them (--split 20/20/60)"
+        tenths = math.ceil(10 * needed / len(all_groups))  # of the groups, for a test with enough of them
+        if 10 * split.shares[2] < tenths <= 7:
+            side = (10 - tenths) * 5
+            advice += f", or give the test more of them (--split {side}/{side}/{tenths}0)"
     hints = [advice, shared_hint(gold), "--anyway goes on"]
-    raise TooFewGroupsError(
+    problem = (
         f"the sealed test has {len(test_groups)} groups ({len(split.test)} cases), and nothing can be shown on fewer "
-        f"than {needed} at the level {level:.3g}: nothing was asked and nothing was spent",
+        f"than {needed} at the level {level:.3g}: nothing was asked and nothing was spent"
+    )
+    raise TooFewGroupsError(
+        "; ".join(filter(None, [problem, near_groups_words(gold)])),
         hint=hint or "; ".join(filter(None, hints)),
     )
 

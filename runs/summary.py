@@ -247,7 +247,7 @@ class Summary:
         if self.empty:
             lines.append(f"rows in which an input is empty, judged as they stand: {self.empty}")
         if self.equal:
-            lines.append(f"{self.equal} rows answered by an equal one")
+            lines.append(f"{plural(self.equal, 'row')} answered by an equal one")
         if self.several and self.agreement is not None:
             lines.append(f"{self.drawn} samples, mean agreement {self.agreement:.3f} of the votes cast")
         if self.saved:

@@ -231,6 +231,13 @@ def halves(first: Any, second: Any, **more: Any) -> list[dict[str, Any]]:
     return [row | {"ratings": {"ann": first}, **more}, row | {"ratings": {"ann": second}}]
 
 
+def test_a_refusal_counts_all_rows_on_which_a_rater_differs_from_himself() -> None:
+    rows = [{"conversation": "c", "claim": "d", "ratings": {"ann": label}} for label in (True, False)]
+    rows.append({"conversation": "c", "claim": "e", "ratings": {"ann": True}})
+    with pytest.raises(GoldError, match=r"rater 'ann' calls the row both .*; 2 rows are bad"):
+        Gold.of(rows, FECT, labelled=False)
+
+
 def test_two_halves_of_one_raters_work_are_one() -> None:
     rows = halves(["faithful", None], [None, "invented"], ambiguity=["other", None])
     rows[1]["ambiguity"] = ["sentiment", "relation"]

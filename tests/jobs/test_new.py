@@ -150,6 +150,12 @@ def test_what_several_raters_said_makes_a_judge_whose_file_names_them(layout: st
     done = ok("new", "polite-reply", "--from", "p.md", "--gold", "rated.jsonl", *named)
     assert "labels yes, no" in done.out
     assert "6 labelled rows in 6 groups\n" in done.out
+    for number, row in enumerate(rows):
+        row["message"] = f"Message {number % 4}"
+        row["reply"] = f"Hi, {number}."
+    write_jsonl(Path("shared.jsonl"), rows)
+    shared = ok("new", "shared-message", "--from", "p.md", "--gold", "shared.jsonl", *named)
+    assert "rows with the same message are one group" in shared.out
     assert (
         "the majority of 2 raters (ann, bob); all agree on 6 of 12 units with two ratings or more; 6 cases"
         in done.out

@@ -30,18 +30,23 @@ def test_members_stay_where_the_version_before_had_them_and_new_groups_fill_up()
 
 
 def test_a_test_that_can_show_nothing_ends_before_anything_is_spent() -> None:
-    write_jsonl(Path("gold.jsonl"), claims(9))
+    rows = claims(9)
+    copies = [{**row, "group": "copy", "claim": f"{row['claim']} Indeed."} for row in rows[:3]]
+    write_jsonl(Path("gold.jsonl"), rows + copies)
+    near = "2 groups hold nearly the same texts and count as 1, for example"
     refused = cli("compile", "fect", "--gold", "gold.jsonl", *FAST)
     assert refused.code == 2
     assert "the sealed test has 4 groups" in refused.err or "the sealed test has 5 groups" in refused.err
-    assert "give the test more of them (--split 20/20/60); anyway=True goes on" in refused.err
+    assert near in refused.err
+    assert "give the test more of them (--split 15/15/70); " in refused.err
+    assert refused.err.endswith("--anyway goes on\n")
     assert not Path("compiled").exists()
-    assert "sealed test" in ok("compile", "fect", "--gold", "gold.jsonl", "--split", "15/15/70", *FAST).out
+    done = ok("compile", "fect", "--gold", "gold.jsonl", "--split", "15/15/70", *FAST)
+    assert "sealed test" in done.out
+    assert near in done.err
     assert ok("compile", "fect", "--gold", "gold.jsonl", "--anyway", *FAST).code == 0
-    with pytest.raises(
-        TooFewGroupsError, match=r"label rows of about \d+ more groups, .*anyway=True goes on"
-    ):
-        jurist.compile("fect", claims(5), shares=(0.3, 0.2, 0.5))
+    with pytest.raises(TooFewGroupsError, match=r"label rows of about 7 more groups; anyway=True goes on"):
+        jurist.compile("fect", claims(5), shares=(0.3, 0.2, 0.5))  # no share of five groups is six
     with pytest.raises(TooFewGroupsError, match=r"label rows of about 1 more group; anyway=True goes on"):
         jurist.compile("fect", claims(7), shares=(0.1, 0.1, 0.8))
 
