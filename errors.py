@@ -97,6 +97,8 @@ _PAIRS: Mapping[str, str] = {
     "--set": "options={}",
 }
 """Options whose value is a pair, THEIRS=OURS, and a dictionary in Python."""
+_LIMITS = ("--min", "--max")
+"""Options whose pair ends with a number."""
 _WITH_VALUE = re.compile(
     r"(?P<flag>(?<![\w-])--[a-z][a-z-]*[a-z])"
     r"(?: (?P<value>'[^']*'|[^\s;,)]*?[=/:][^\s;,)]*?(?=[:.]?(?:[\s;,)]|$))|\w+(?:,\w+)+|[A-Z][A-Z.a-z]*(?![\w-])"
@@ -105,6 +107,16 @@ _WITH_VALUE = re.compile(
 """An option, and what stands behind it if that is a value: a pair, a path, a number, a placeholder, a known word."""
 _COMMAND = re.compile(r"\bjurist [a-z]+(?: [^\s;,)]+)*")
 """A command of a shell, up to the end of its clause: its options stay as they are."""
+
+
+_PHRASES: Mapping[str, str] = {
+    "add --resume to": "make the same call again to",  # which goes on by itself
+    "for example fect fect:basic": 'for example ["fect", "fect:basic"]',
+    "jurist gold check lists all": "jurist.check_gold lists all",
+}
+"""Words for the command line -> the words for Python that say the same."""
+_COMPILES = re.compile(r"\bjurist compile (?P<judge>\S+)(?: --model (?P<model>\S+))?(?= (?:proves|makes) )")
+"""A command that a sentence goes on after."""
 
 
 class _Caller:
@@ -126,14 +138,16 @@ def answering_command_line() -> Iterator[None]:
 
 def in_words_of_caller(text: str) -> str:
     """Return a message with the words of its reader: options of the command line, or arguments of Python."""
-    if _Caller.is_command_line or "--" not in text:
+    if _Caller.is_command_line:
         return text
     return in_words_of_python(text)
 
 
 def in_words_of_python(text: str) -> str:
     """Return a message with arguments of Python in place of options; commands that it names stay as they are."""
-    text = text.replace("add --resume to", "make the same call again to")  # which goes on by itself
+    for words, python_words in _PHRASES.items():
+        text = text.replace(words, python_words)
+    text = _COMPILES.sub(_compile_call, text)
     parts: list[str] = []
     end = 0
     for command in _COMMAND.finditer(text):
@@ -144,6 +158,14 @@ def in_words_of_python(text: str) -> str:
     return "".join(parts)
 
 
+def _compile_call(command: re.Match[str]) -> str:
+    """Return the call that does what ``jurist compile JUDGE`` does."""
+    call = f'jurist.compile("{command["judge"]}", gold=...'
+    if command["model"]:
+        call += f', model="{command["model"]}"'
+    return f"{call})"
+
+
 def _argument_of(option: re.Match[str]) -> str:
     """Return the argument that says what an option says, with its value if it has one."""
     flag = option["flag"]
@@ -152,7 +174,9 @@ def _argument_of(option: re.Match[str]) -> str:
     if flag in _PAIRS:
         pair = "..."
         if equals:
-            pair = f'{{"{theirs}": {ours if _NUMBER.fullmatch(ours) else _in_quotes(ours)}}}'
+            pair = (
+                f'{{"{theirs}": {ours if _NUMBER.fullmatch(ours) or flag in _LIMITS else _in_quotes(ours)}}}'
+            )
         return _PAIRS[flag].replace("{}", pair)
     argument = ARGUMENTS.get(flag)
     if argument is None:

@@ -19,7 +19,7 @@ from ..text.wording import spaced_alike, strings
 from .data import GoldData
 from .documents import nothing_for, read_for
 from .files import Kind, Place, Row
-from .mapping import RowMapping
+from .mapping import MappingLike, RowMapping, make_mapping
 from .paths import by_names, has_column
 from .raters import default_rule, describe_raters, merge_gold, unit_ratings
 from .rejects import Rejects
@@ -55,7 +55,7 @@ class Gold(GoldData):
         judge: Judge | str,
         *,
         labelled: bool = True,
-        mapping: RowMapping | None = None,
+        mapping: MappingLike | None = None,
         raters: str | Sequence[str] = (),
         merge: Rule | None = None,
         rejects: Rejects | None = None,
@@ -69,7 +69,8 @@ class Gold(GoldData):
             judge: whose rows they are, or its name.
             labelled: True leaves out rows without any label and demands both classes;
                 False is for new data, where labels are optional.
-            mapping: the names of columns and labels in the source, where they are not the judge's.
+            mapping: the names of columns and labels in the source, where they are not the judge's; a dictionary holds
+                those of columns.
             raters: the columns that hold one rater's labels each, or a pattern such as ``label_*``. Where no row has a
                 label of its own, the labels of its raters are merged; a row without a majority goes to ``ambiguous``.
             merge: the rule that merges them, also where rows have a label; default: the judge's, else ``majority``, and
@@ -81,21 +82,21 @@ class Gold(GoldData):
             UsageError: the mapping names a field or a label that the judge does not have.
         """
         judge = named_judge(judge)
-        mapping = (mapping or RowMapping()).with_named(raters, merge)
+        names = make_mapping(mapping).with_named(raters, merge)
         if isinstance(source, str | Path | Mapping) or is_table(source):
             sources: list[Any] = [source]
         else:
             sources = list(source)
         if not all(isinstance(item, str | Path) for item in sources):
             rows = source if is_table(source) else sources  # a generator was read into ``sources``
-            return cls.of(rows, judge, labelled=labelled, mapping=mapping, rejects=rejects)
+            return cls.of(rows, judge, labelled=labelled, mapping=names, rejects=rejects)
         rejected = Rejects() if rejects is None else rejects
         rejected.check_apart(*sources)
         with rejected:
             readings: list[Reading[All]] = []
             for path in sources:
                 readings.append(read_for(judge, path, rejected.add))
-            builder = _Builder(judge, mapping, rejected, labelled=labelled, strict=rejects is None)
+            builder = _Builder(judge, names, rejected, labelled=labelled, strict=rejects is None)
             return builder.build(readings, source=" ".join(map(str, sources)))
 
     @classmethod
@@ -115,7 +116,7 @@ class Gold(GoldData):
         name: str = "rows",
         *,
         labelled: bool = True,
-        mapping: RowMapping | None = None,
+        mapping: MappingLike | None = None,
         raters: str | Sequence[str] = (),
         merge: Rule | None = None,
         rejects: Rejects | None = None,
@@ -132,7 +133,7 @@ class Gold(GoldData):
             GoldError: a row cannot be used, or there is none.
         """
         judge = named_judge(judge)
-        mapping = (mapping or RowMapping()).with_named(raters, merge)
+        names = make_mapping(mapping).with_named(raters, merge)
         rejected = Rejects() if rejects is None else rejects
         with rejected:
             kind: Kind = "columns" if is_table(rows) else "json"
@@ -140,7 +141,7 @@ class Gold(GoldData):
             for line, row in enumerate(records(rows, name), 1):
                 placed_rows.append((Place(name, line, kind), row))
             reading = Reading(name=name, path=name, rows=placed_rows)
-            builder = _Builder(judge, mapping, rejected, labelled=labelled, strict=rejects is None)
+            builder = _Builder(judge, names, rejected, labelled=labelled, strict=rejects is None)
             return builder.build([reading], source=name)
 
     split = split_gold
@@ -193,7 +194,7 @@ def describe(gold: Gold) -> dict[str, Any]:
 
 
 def convert_gold(
-    source: str | Path | Sequence[str | Path],
+    source: Any,
     judge: Judge,
     path: str | Path,
     *,
@@ -504,7 +505,10 @@ def _check_classes(gold: Gold, path: str) -> None:
     if not any(case.known for case in gold.cases):
         field = (label_keys(judge) or [judge.answer.field])[0]
         expects = judge.answer.scale.expects
-        hint = f"add the column {field!r} with {expects}, or say which one it is: --column THEIRS={field}"
+        hint = (
+            f"add the column {field!r} with {expects}, or say which one it is: --column THEIRS={field}, "
+            "or name the columns of several raters: --raters 'label_*'"
+        )
         if any(_is_rated(case) for case in gold.ambiguous):
             hint = "no row has a majority of its raters: let more people label it, or name another rule with --merge"
         raise GoldError(f"none of the {gold.skipped} rows has a label", path=path, field=field, hint=hint)

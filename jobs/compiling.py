@@ -29,7 +29,7 @@ from ..keeping.card_parts import (
     OptimizerCard,
 )
 from ..keeping.loaders import load_judge
-from ..keeping.loading import LoadedJudge, default_temperature, resolve_sampling, sample_members
+from ..keeping.loading import JudgeModule, LoadedJudge, default_temperature, resolve_sampling, sample_members
 from ..keeping.model_ends import warning_of_ends
 from ..keeping.paying import PaidJob, Start, paying
 from ..keeping.verifying import with_recorded_verifiers, with_verifiers
@@ -84,6 +84,10 @@ class Compiled(Concluded):
     def batch(self, rows: Any) -> list[Verdict]:
         """Return the verdicts on many rows; see :meth:`jurist.LoadedJudge.batch`, also for the errors."""
         return self.judge.batch(rows)
+
+    def as_module(self) -> JudgeModule:
+        """Return the judge as a ``dspy.Module``; see :meth:`jurist.LoadedJudge.as_module`."""
+        return self.judge.as_module()
 
     def __repr__(self) -> str:
         """Name the artifact and the decision."""

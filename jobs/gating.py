@@ -240,7 +240,7 @@ def check_table(checks: Sequence[Check]) -> Table:
     return table("", ["", "check", "found"], rows)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Gate(Shown):
     """The result of a gate."""
 
@@ -287,6 +287,11 @@ class Gate(Shown):
             if check.passed == self.passed:
                 reasons.append(f"{check.name} ({check.words})")
         return f"{self.decision}: {'; '.join(reasons)}"
+
+    @property
+    def headline(self) -> str:
+        """The decision, and what decides it."""
+        return self.words
 
     def parts(self) -> list[Table | str]:
         """Return the decision and the checks."""

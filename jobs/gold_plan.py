@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..cases import Value
-from ..errors import ArtifactError, UsageError, checked
+from ..errors import ArtifactError, UsageError, checked, plural
 from ..evaluation.plain import plain_fields
 from ..evaluation.power import ASSUMED_RIGHT, share_of_value
 from ..evaluation.scale import resolve
 from ..evaluation.units import Units
+from ..evaluation.votes import Rule
 from ..gold.goldset import Gold
 from ..gold.label_totals import FIRST_LEVEL, TOTALS, LabelTotals, encode_labels, pool_of_labels
 from ..gold.mapping import MappingLike, make_mapping
@@ -24,6 +25,8 @@ from ..keeping.artifacts import Store
 from ..keeping.naming import judge_of_artifact, locate_judge
 from ..programs.judge import Judge
 from ..report.foreseen import totals_of_version
+from ..report.shown import Shown
+from ..report.table import Table, table
 from .surface import GoldLike, read_gold
 
 _MANY_IN_A_GROUP = 3.0  # labels of a group, on average, from which on new groups are of more use
@@ -55,8 +58,8 @@ class LabelForecast:
     power: tuple[GainPower, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class GoldPlan:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class GoldPlan(Shown):
     """Forecasts for several numbers of labels, and the labels that help most."""
 
     judge: str
@@ -73,6 +76,52 @@ class GoldPlan:
     forecasts: tuple[LabelForecast, ...]
     advice: tuple[str, ...]  # which labels help most
 
+    @property
+    def words(self) -> str:
+        """What the draws were made from, and how many labels show the gain that a sealed test estimated."""
+        words = f"{self.judge}: {plural(self.labels, 'label')} are there; drawn from {self.source}"
+        if self.assumed:
+            words += f", if {self.assumed}"
+        if self.estimated_gain is None:
+            return words
+        words += f"; its sealed test estimated a gain of {self.estimated_gain:.3f} in {self.metric}"
+        if self.enough_labels:
+            words += f", which about {self.enough_labels} labels show in four of five compilations"
+        elif self.estimated_gain > 0.0:
+            words += ", which even 2,000 labels would mostly not show"
+        return words
+
+    def parts(self) -> list[Table | str]:
+        """Return the words, a row for each number of labels, and the advice."""
+        columns = ["labels", "of these test", "groups of test", f"gain in {self.metric} shown in 4 of 5"]
+        for power in self.forecasts[0].power:
+            columns.append(f"shows {power.gain:.3g}")
+        rows = []
+        for forecast in self.forecasts:
+            smallest_gain = "none"
+            if forecast.smallest_gain is not None:
+                smallest_gain = f"{forecast.smallest_gain:.2g}"
+            row: list[object] = [forecast.labels, forecast.test_labels, forecast.test_groups, smallest_gain]
+            for power in forecast.power:
+                row.append(f"{power.probability:.0%}")
+            rows.append(row)
+        return [self.words, table("", columns, rows), *self.advice]
+
+    def records(self) -> list[dict[str, object]]:
+        """Return a row for each number of labels; ``shows GAIN`` is the probability that the test shows it."""
+        records: list[dict[str, object]] = []
+        for forecast in self.forecasts:
+            record: dict[str, object] = {
+                "labels": forecast.labels,
+                "test_labels": forecast.test_labels,
+                "test_groups": forecast.test_groups,
+                "smallest_gain": forecast.smallest_gain,
+            }
+            for power in forecast.power:
+                record[f"shows {power.gain:.3g}"] = power.probability
+            records.append(record)
+        return records
+
     def to_json(self) -> dict[str, Any]:
         """Return the plan as JSON values."""
         return plain_fields(self)
@@ -86,6 +135,8 @@ def plan_gold(
     labels: Sequence[int] = TOTALS,
     shares: Shares | None = None,
     mapping: MappingLike | None = None,
+    raters: str | Sequence[str] = (),
+    merge: Rule | None = None,
     store: str | Store | None = None,
 ) -> GoldPlan:
     """Say what a compilation with more labels could show in the judge's metric; asks no model.
@@ -96,6 +147,7 @@ def plan_gold(
         labels: numbers of labels to forecast, train and dev included; the present number is added.
         shares: of train, dev and test; default: those of the judge, else the usual ones for so many rows.
         mapping: the names of columns and labels in ``gold``.
+        raters, merge: see :meth:`jurist.Gold.load`.
         store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
 
     Raises:
@@ -117,7 +169,9 @@ def plan_gold(
         raise UsageError("no gold is named", hint="name labelled rows, or a version: JUDGE@V")
     if isinstance(judge, str):
         judge = locate_judge(judge, store)[0]
-    return plan_from_gold(read_gold(gold, judge, mapping=make_mapping(mapping)), labels, shares)
+    return plan_from_gold(
+        read_gold(gold, judge, mapping=make_mapping(mapping).with_named(raters, merge)), labels, shares
+    )
 
 
 def plan_from_gold(gold: Gold, labels: Sequence[int] = TOTALS, shares: Shares | None = None) -> GoldPlan:

@@ -266,7 +266,7 @@ class AttackResult:
         return {"kind": self.kind, **self.flips.to_json()}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Robustness(Shown):
     """How a judge stands attacks and probes."""
 

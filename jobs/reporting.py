@@ -4,8 +4,9 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..errors import GoldError, checked
+from ..errors import GoldError, checked, in_words_of_caller
 from ..gold.goldset import Gold, gold_source
+from ..gold.mapping import RowMapping
 from ..gold.writing import write_whole
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
@@ -17,7 +18,7 @@ from ..report.judged import cascade_report, saved_report
 from ..report.page import as_page
 from ..runs.outputs import lines_in
 from .compiling import Compiled
-from .surface import open_store
+from .surface import GoldLike, open_store, read_gold
 
 _FILES = (".json", ".jsonl", ".csv")
 """Ends of the names of files that are no references of versions."""
@@ -40,7 +41,7 @@ def write_report(
     subject: str | os.PathLike[str] | Artifact | Compiled,
     output: str | os.PathLike[str] | None = None,
     *,
-    gold: str | None = None,
+    gold: GoldLike | None = None,
     store: str | os.PathLike[str] | Store | None = None,
 ) -> Report:
     """Make the report of a version, of what :func:`jurist.run` wrote, or of a saved result.
@@ -48,7 +49,7 @@ def write_report(
     Args:
         subject: ``JUDGE`` or ``JUDGE@VERSION``, a version, what was compiled, or a file of verdicts or of ``--output``.
         output: the page to write; default: none.
-        gold: the gold of the proof, where it is not found again by itself.
+        gold: the gold of the proof, where it is not found again by itself, as that of rows in Python.
         store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
 
     Raises:
@@ -64,7 +65,7 @@ def write_report(
 def make_report(
     subject: str | os.PathLike[str] | Artifact | Compiled,
     store: Store,
-    gold_name: str | None = None,
+    gold: GoldLike | None = None,
     store_words: str = "",
 ) -> Report:
     """Return a report without writing it; ``store_words`` are the options by which its commands find the store."""
@@ -78,12 +79,12 @@ def make_report(
     if cascade is not None and cascade.found:
         return _report_of(cascade_report(artifact, cascade.found))
     judge = judge_of_artifact(artifact, store)
-    gold, problem = _proof_gold(gold_name, artifact, judge, store)
+    proof_gold, problem = _proof_gold(gold, artifact, judge, store)
     artifact_report = ArtifactReport(
         artifact=artifact,
         judge=judge,
         store=store,
-        gold=gold,
+        gold=proof_gold,
         no_gold=problem,
         store_option=store_words,
     )
@@ -103,19 +104,21 @@ def _report_of(document: Document, problem: str = "") -> Report:
 
 
 def _proof_gold(
-    gold_name: str | None, artifact: Artifact, judge: Judge, store: Store
+    named: GoldLike | None, artifact: Artifact, judge: Judge, store: Store
 ) -> tuple[Gold | None, str]:
     """Return the gold of the proof, or why it cannot be read; one that was named must be readable."""
-    if gold_name is not None:
-        gold, proof = Gold.load(gold_name, judge), artifact.proof_records()
+    origin = artifact.about.gold.holdout or artifact.about.gold
+    if named is not None:
+        # Rows in Python have the names of columns and labels that they were compiled with.
+        mapping = None if isinstance(named, str | os.PathLike | Gold) else RowMapping.of_json(origin.mapping)
+        gold, proof = read_gold(named, judge, mapping=mapping), artifact.proof_records()
         gold_ids = {case.id for case in gold.cases}
         proof_ids = {record.case for record in proof}
         if proof and proof_ids.isdisjoint(gold_ids):
-            problem = f"{gold_name} holds no case that {artifact.ref} was proven on"
+            problem = f"{gold.name} holds no case that {artifact.ref} was proven on"
             raise GoldError(problem, hint="name its own gold set")
         return gold, ""
-    origin = artifact.about.gold.holdout or artifact.about.gold
     try:
         return Gold.again(origin, judge, gold_source(origin, store)), ""
     except GoldError as error:
-        return None, f"{error.message}; name the gold with --gold"
+        return None, in_words_of_caller(f"{error.message}; name the gold with --gold")

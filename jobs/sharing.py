@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from ..cases import Value
-from ..errors import UsageError, checked
+from ..errors import UsageError, checked, suggest_file
 from ..evaluation.prevalence import Prevalence, prevalence, tallies
 from ..evaluation.scale import Scale
 from ..keeping.artifacts import Store
@@ -47,7 +47,7 @@ class LabelShare:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Shares(Shown):
     """The shares of the labels in a file of verdicts, as judged and corrected by the errors of the sealed test."""
 
@@ -85,14 +85,17 @@ def share(
         store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
 
     Raises:
-        UsageError: it is a basic prompt, of whose errors no sealed test tells.
+        UsageError: there is no such file, or the judge is a basic prompt, of whose errors no sealed test tells.
     """
+    path = Path(output)
+    if not path.is_file():
+        hint = suggest_file(path, f"*{path.suffix}") or "name a file that jurist.run wrote"
+        raise UsageError(f"{path}: there is no such file", hint=hint)
     loaded = load_for_new_rows(judge, None, open_store(store), {})
     if loaded.artifact is None:
         raise UsageError(
             f"{loaded.name} has no sealed test to correct shares by", hint="name a version, JUDGE@VERSION"
         )
-    path = Path(output)
     return Shares(judge=loaded.name, output=str(path), shares=label_shares(path, loaded))
 
 

@@ -198,6 +198,12 @@ def read_gold(
     if isinstance(gold, Gold):
         if mapping is not None and (mapping.raters or mapping.merge):
             raise UsageError(f"{gold!r} was read before", hint="give raters= and merge= to jurist.Gold.load")
+        missing_fields = [name for name in judge.input_fields if name not in gold.judge.input_fields]
+        if missing_fields:
+            raise UsageError(
+                f"{gold!r} has no {' and no '.join(missing_fields)}, which {judge.name} takes",
+                hint=f'read its rows for this judge: jurist.Gold.load(rows, "{judge.name}")',
+            )
         return gold
     if isinstance(gold, str | os.PathLike):
         return Gold.load(os.fspath(gold), judge, labelled=labelled, mapping=mapping)

@@ -505,13 +505,13 @@ class JudgeModule(dspy.Module):
         self.program = judge.make_program()
         self._state = PromptState.of(self.program)  # as the judge has it
 
-    def forward(self, **inputs: Any) -> dspy.Prediction:
+    def forward(self, *row: Any, **inputs: Any) -> dspy.Prediction:
         """Judge one row."""
-        return self._traced(inputs, self._prediction(self.as_judge()(**inputs)))
+        return self._traced(inputs, self._prediction(self.as_judge()(*row, **inputs)))
 
-    async def aforward(self, **inputs: Any) -> dspy.Prediction:
+    async def aforward(self, *row: Any, **inputs: Any) -> dspy.Prediction:
         """Judge one row inside a running event loop."""
-        return self._traced(inputs, self._prediction(await self.as_judge().acall(**inputs)))
+        return self._traced(inputs, self._prediction(await self.as_judge().acall(*row, **inputs)))
 
     def as_judge(self) -> LoadedJudge:
         """Return the judge with the prompt that the predictors have by now, to be evaluated and compared."""

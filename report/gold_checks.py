@@ -23,7 +23,7 @@ StoreLike = str | os.PathLike[str] | Store | None
 """The folder of artifacts; ``None`` is ``$JURIST_STORE``, else ``./compiled``."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class GoldAgreement(Shown):
     """How far the raters of a gold set agree, and what each rule of merging leaves ambiguous."""
 
@@ -113,7 +113,8 @@ def agreement_of(gold: Gold) -> GoldAgreement:
         who = f"one rater, {names[0]}" if names else "no rater"
         raise GoldError(
             f"{gold.name} has the labels of {who}",
-            hint="agreement is of two raters or more: columns rater:NAME, or 'ratings' in each row; or --raters",
+            hint="name the columns of two raters or more, as --raters 'label_*'; columns rater:NAME and a field "
+            "'ratings' are found without it",
         )
     judge = gold.judge
     strata_by_rule: dict[Rule, Strata] = {}
@@ -128,7 +129,7 @@ def agreement_of(gold: Gold) -> GoldAgreement:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class GoldCheck(Shown):
     """The facts of a gold set, and everything that is wrong with it.
 
@@ -154,6 +155,11 @@ class GoldCheck(Shown):
     def passed(self) -> bool:
         """Whether every row can be used, and the gold can be split."""
         return not self.error
+
+    @property
+    def headline(self) -> str:
+        """Why the gold cannot be used, or its notes."""
+        return self.error or super().headline
 
     def parts(self) -> list[Table | str]:
         """Return the facts and the problems."""
@@ -246,7 +252,7 @@ def check_gold(
 
 @checked
 def import_gold(
-    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    source: Any,
     judge: str | Judge,
     output: str | os.PathLike[str],
     *,
@@ -259,7 +265,8 @@ def import_gold(
     """Read labelled rows of any known format, several files as one, and write them as canonical JSONL.
 
     Args:
-        source: files, folders, bundled names; filled sheets and journals of labels, too.
+        source: files, folders, bundled names; filled sheets and journals of labels, too; or rows, as
+            :meth:`jurist.Gold.load` takes them.
         judge: whose labels these are, or its name.
         output: the file to write: the judge's own columns, groups and ratings.
         merge: makes gold labels of the ratings by this rule; rows that it leaves ambiguous are written without a label.
@@ -272,16 +279,26 @@ def import_gold(
     Raises:
         GoldError: the source or one of its rows cannot be used.
     """
-    sources = [source] if isinstance(source, str | os.PathLike) else list(source)
-    paths = [os.fspath(path) for path in sources]
-    for path in paths:
+    for path in _paths_of(source):
         if os.path.exists(output) and os.path.realpath(path) == os.path.realpath(output):  # noqa: PTH110
             raise UsageError(
                 f"{os.fspath(output)} is an input, and would be lost", hint="name another output"
             )
     names = make_mapping(mapping).with_named(raters, None)
     judge_of_rows = _judge_of(judge, store)
-    return convert_gold(paths, judge_of_rows, os.fspath(output), merge=merge, mapping=names, rejects=rejects)
+    return convert_gold(source, judge_of_rows, os.fspath(output), merge=merge, mapping=names, rejects=rejects)
+
+
+def _paths_of(source: object) -> list[str]:
+    """Return the paths that a source of gold names; none of rows."""
+    if isinstance(source, str | os.PathLike):
+        return [os.fspath(source)]
+    paths: list[str] = []
+    if isinstance(source, Sequence):
+        for item in source:
+            if isinstance(item, str | os.PathLike):
+                paths.append(os.fspath(item))
+    return paths
 
 
 def _load_checked(gold: Any, judge: Judge, mapping: RowMapping, rejects: Rejects) -> Gold:

@@ -16,7 +16,7 @@ from .table import Table, table
 _COLUMNS = ("artifact", "names", "decision", "score on its test", "model")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Artifacts(Shown):
     """The versions of a store, or of one judge, in order."""
 
@@ -29,6 +29,11 @@ class Artifacts(Shown):
     def __len__(self) -> int:
         """Return how many there are."""
         return len(self.versions)
+
+    @property
+    def headline(self) -> str:
+        """The names of the versions."""
+        return ", ".join(artifact.ref for artifact in self.versions) or "none"
 
     def parts(self) -> list[Table | str]:
         """Return the table, and a note on models that end."""

@@ -26,6 +26,17 @@ class Shown:
         """Return the rows of :meth:`to_frame`, each a mapping of columns to values."""
         raise NotImplementedError
 
+    @property
+    def headline(self) -> str:
+        """The line that a program shows of it: the first line of ``parts``, or the title of the first table."""
+        for part in self.parts():
+            return part.title if isinstance(part, Table) else part
+        return ""
+
+    def __repr__(self) -> str:
+        """Return one line; a notebook shows the tables."""
+        return f"<{type(self).__name__}: {self.headline}>"
+
     def to_frame(self) -> pandas.DataFrame:
         """Return the figures as a ``pandas.DataFrame``, unrounded, with the 95 % interval from ``low`` to ``high``.
 

@@ -31,9 +31,13 @@ PAIRS = {
     "--raters ann,bob if each": 'raters="ann,bob" if each',
     "--merge median is of scores": 'merge="median" is of scores',
     "compile with --no-words": "compile with words=False",
-    "jurist gold check lists all, --rejects F.jsonl sets them aside": "jurist gold check lists all, "
+    "jurist gold check lists all, --rejects F.jsonl sets them aside": "jurist.check_gold lists all, "
     'rejects=jurist.Rejects("F.jsonl") sets them aside',
     "jurist compile JUDGE --model M --api-base URL": "jurist compile JUDGE --model M --api-base URL",
+    "jurist compile fect proves a version": 'jurist.compile("fect", gold=...) proves a version',
+    "jurist compile j.py:judge --model M proves one": 'jurist.compile("j.py:judge", gold=..., model="M") proves one',
+    "name at least two, for example fect fect:basic": 'name at least two, for example ["fect", "fect:basic"]',
+    "give --min METRIC=VALUE": 'give minimum={"METRIC": VALUE}',
     "a column -- and no option": "a column -- and no option",
 }
 

@@ -179,7 +179,7 @@ def _counts_by_type(labels: Sequence[str]) -> dict[str, int]:
     }
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Detection(Shown):
     """Detectors side by side: one line each, scored by kind, with paired tests."""
 

@@ -49,8 +49,8 @@ TORN, SHORT = {**response("faithful"), "sentences": ["a", "b"]}, response("faith
 OWN_ROW = {"policy": "p", "reply": "r", "verdict": "holt"}
 ERRORS: dict[str, tuple[Judge, list[Any] | str, int | None, str, str]] = {
     "missing column": (FECT, [*GOOD, {"conversation": "c"}], 3, "claim", "the field is missing"),
-    "a list": (FECT, [fect(["c"], "d")], 1, "conversation", "text, got a list; say what in it is the text: --column"),  # type: ignore[arg-type]
-    "columns of one name": (FECT, "conversation,claim,claim\nc,d,e\n", 2, "claim", "--column claim.0=claim"),
+    "a list": (FECT, [fect(["c"], "d")], 1, "conversation", "text, got a list; say what in it is the text: mapping="),  # type: ignore[arg-type]
+    "columns of one name": (FECT, "conversation,claim,claim\nc,d,e\n", 2, "claim", 'mapping={"claim.0": "claim"}'),
     "an object": (FECT, [fect("c", {"a": 7})], 1, "claim", "got an object; say what in it is the text"),  # type: ignore[arg-type]
     "empty text": (FECT, [fect("c", "")], 1, "claim", "at least 1 character"),
     "unknown label": (FECT, [*GOOD, fect("c", "d", "maybe")], 3, "factual", "'maybe'; use one of"),

@@ -5,7 +5,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pandas
 import pytest
+from judges import CHECK, NEW
 from small import FAST, claims, cli, ok, replies, write_jsonl
 
 import jurist
@@ -177,3 +179,71 @@ def test_the_table_is_that_of_the_command() -> None:
     told = ok("table", "cognibench-3", "--gold", "cognibench-mini", "--json").json
     assert measured.to_json()["lines"][0]["sentence"] == told["lines"][0]["sentence"]
     assert set(measured.to_frame()["by"]) == {"sentence", "word"}
+
+
+def _data(*, labelled: bool = True) -> list[dict[str, Any]]:
+    """Return rows as a notebook has them, with a column of another name and two raters."""
+    rows: list[dict[str, Any]] = []
+    for row in claims(24, 12):
+        renamed = {**row, "statement": row["claim"], "label_ann": row["factual"], "label_bob": row["factual"]}
+        del renamed["claim"]
+        if not labelled:
+            del renamed["factual"]
+        rows.append(renamed)
+    return rows
+
+
+def test_what_a_message_says_of_rows_in_python_can_be_done() -> None:
+    rows = _data()
+    with pytest.raises(JuristError, match=r'mapping=\{"THEIRS": "claim"\}.*jurist\.check_gold lists all'):
+        jurist.Gold.load(rows, "fect")
+    columns = {"statement": "claim"}
+    assert (
+        jurist.Gold.load(rows, "fect", mapping=columns).cases
+        == jurist.Gold.of(rows, "fect", mapping=columns).cases
+    )
+    with pytest.raises(JuristError, match=r'several raters: raters="label_\*"'):
+        jurist.Gold.load(_data(labelled=False), "fect", mapping=columns)
+    gold = jurist.Gold.load(_data(labelled=False), "fect", mapping=columns, raters="label_*")
+    with pytest.raises(UsageError, match=r'has no policy and no reply.*jurist\.Gold\.load\(rows, "check"\)'):
+        jurist.evaluate(CHECK, gold)
+    with pytest.raises(UsageError, match=r"no such file; name a file that jurist\.run wrote"):
+        jurist.share("none.csv", "fect@1")
+
+
+def test_rows_in_python_are_imported_and_planned() -> None:
+    frame = pandas.DataFrame(_data(labelled=False))
+    written = jurist.import_gold(frame, "fect", "out.jsonl", mapping={"statement": "claim"}, raters="label_*")
+    assert len(written.cases) == len(Path("out.jsonl").read_text("utf-8").splitlines()) == len(frame)
+    plan = jurist.plan_gold("fect", frame, mapping={"statement": "claim"}, raters="label_*")
+    assert plan.to_frame()["labels"].tolist() == [forecast.labels for forecast in plan.forecasts]
+
+
+def test_a_result_is_one_short_line_in_a_program() -> None:
+    shown = [
+        jurist.check_gold("gold.jsonl", "fect"),
+        jurist.agreement("rated.jsonl", "fect", raters="r_*"),
+        jurist.gate("fect:basic", "gold.jsonl", minimum={"f1": 0.1}),
+        jurist.plan_gold("fect", "gold.jsonl"),
+        jurist.artifacts(),
+    ]
+    for result in shown:
+        line = repr(result)
+        assert line.startswith(f"<{type(result).__name__}: ")
+        assert len(line) < 300
+        assert "\n" not in line
+
+
+def test_a_report_takes_the_rows_it_was_compiled_on() -> None:
+    Path("own.py").write_text(_OWN, "utf-8")
+    rows = replies(20)
+    compiled = jurist.compile(
+        "own.py:judge", rows, optimizer="fewshot", options={"sizes": (4,), "sets": 1}, anyway=True
+    )
+    assert "gold=" in jurist.write_report(compiled).problem
+    made = jurist.write_report(compiled, gold=rows)
+    assert not made.problem
+    module = compiled.as_module()
+    assert module(**NEW[0]).verdict == compiled(**NEW[0]).label
+    with pytest.raises(UsageError, match="takes its inputs by their names"):
+        module("a", "b")
