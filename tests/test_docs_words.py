@@ -63,7 +63,7 @@ HABITS = {
 }
 """What a rule asks for -> words that break it."""
 
-MOST_WORDS = 43_000
+MOST_WORDS = 42_000
 """Words of `docs/`, which may only become fewer."""
 
 
