@@ -12,7 +12,7 @@ exporter = PortableFile(
         "label that is not positive, the first of a pair, or the top of the scale), ``votes``, ``errors`` "
         "(why replies were unusable) and ``artifact``. What the client raises is not caught here."
     ),
-    limit="what the client raises (quota, network) is the caller's to handle and retry",
+    limit="your code must catch and retry what the client raises (quota, network)",
     code='''
 def judge(
     client: Any, model: str, *, settings: Mapping[str, Any] | None = None, **inputs: Any
