@@ -111,7 +111,7 @@ _STEPS_OF_FAULTS: Final = {
 """Fault -> the step that wrote the text at fault."""
 
 
-def find_faults(
+def find_form_faults(
     knowledge: str, question: str, answer: str, passage: str, hallucinated: Sequence[str], place: int
 ) -> Iterator[str]:
     """Yield the faults of the hallucinated answer at ``place`` (from 0), and of the question that it belongs to."""
@@ -244,7 +244,7 @@ class HaluAgent(Stepwise):
         for place, (answer, kind) in enumerate(zip(answers, kinds, strict=True)):
             item = {**question, "hallucinated_answer": answer}
             verified = yield from self._verify(place, {"title": title, **item}, kind, knowledge)
-            faults = find_faults(
+            faults = find_form_faults(
                 **correct_pair, passage=question_fields["passage"], hallucinated=answers, place=place
             )
             written = {**question_fields, "hallucinated_answer": answer, "type": kind}

@@ -15,7 +15,7 @@ from jurist.gold.sources import read
 from jurist.programs import offline_writers  # noqa: F401 - registers what the engine writes
 from jurist.programs.faithqa.offline import conditions, instruction_of, missing_parts
 from jurist.programs.haluagent.offline import gaps, kind_of_figure, wrong_figures
-from jurist.programs.haluagent.writing import find_faults
+from jurist.programs.haluagent.writing import find_form_faults
 from jurist.signatures.cognibench import NextTurn
 from jurist.signatures.faithqa import AnswerQuery
 from jurist.signatures.haluagent import (
@@ -49,7 +49,7 @@ def test_a_gap_is_a_figure_of_the_document_that_its_question_does_not_give_away(
         assert all(kind_of_figure(gap.question, one) == gap.kind for one in wrong)
         assert not numbers(" ".join(wrong)) & numbers(gap.sentence)
         for place in range(len(wrong)):
-            assert not list(find_faults(row["text"], gap.question, gap.text, gap.sentence, wrong, place))
+            assert not list(find_form_faults(row["text"], gap.question, gap.text, gap.sentence, wrong, place))
 
 
 @pytest.mark.parametrize(

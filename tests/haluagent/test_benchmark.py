@@ -23,7 +23,7 @@ from jurist.papers.haluagent.items import (
 from jurist.papers.haluagent.making import item_statistics, make_items
 from jurist.programs.haluagent.writing import (
     are_near_duplicates,
-    find_faults,
+    find_form_faults,
     gives_answer_away,
     stands_in_document,
 )
@@ -336,11 +336,11 @@ def test_a_judge_that_errs_is_taken_out_of_the_rate():
 def test_what_code_finds_wrong():
     sky, wrong = "The sky is blue.", ["Green.", "Red.", "red"]
     good = (sky, "What colour is the sky?", "Blue.", sky, wrong)
-    assert [list(find_faults(*good, place)) for place in (0, 2)] == [
+    assert [list(find_form_faults(*good, place)) for place in (0, 2)] == [
         *([], ["the hallucinated answer repeats another one"]),
     ]
     asked = ("The sky is blue.", "Is it blue?", "Blue.", "It is.", ["Blue!", "", "天空是绿色的"])
-    assert [len(list(find_faults(*asked, place))) for place in range(3)] == [3, 3, 3]
+    assert [len(list(find_form_faults(*asked, place))) for place in range(3)] == [3, 3, 3]
 
 
 @pytest.mark.parametrize(
@@ -356,5 +356,5 @@ def test_a_foreign_title_is_no_fault_in_a_chinese_document(answer, is_fault):
     document = (
         "这部电影的导演生于法国，他最有名的作品是《Le fabuleux destin d'Amélie Poulain》，于2001年上映。"
     )
-    problems = list(find_faults(document, "他喜欢哪部电影？", "不知道。", document, [answer], 0))
+    problems = list(find_form_faults(document, "他喜欢哪部电影？", "不知道。", document, [answer], 0))
     assert problems == ["幻觉答案与文档的语言不同"] * is_fault

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 import pytest
 
 from jurist.gold.sources import read
-from jurist.programs.haluagent.writing import ANSWERS, HaluAgent, find_faults
+from jurist.programs.haluagent.writing import ANSWERS, HaluAgent, find_form_faults
 from jurist.signatures.haluagent_labels import TYPES, HallucinationType
 from jurist.text.tables import read_table
 
@@ -65,7 +65,7 @@ def test_what_the_writers_are_shown_passes_every_check_by_code(language: str) ->
     document = EXAMPLES[language]["document"]
     for example in EXAMPLES[language]["writing"]:
         for place in range(ANSWERS):
-            problems = find_faults(
+            problems = find_form_faults(
                 document["knowledge"],
                 example["question"],
                 example["correct_answer"],

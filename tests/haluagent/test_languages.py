@@ -11,7 +11,7 @@ from small import cli, ok
 import jurist
 from jurist.programs.catalogue import find
 from jurist.programs.haluagent.judges import VERIFIERS
-from jurist.programs.haluagent.writing import HALUAGENT, examples_of, find_faults
+from jurist.programs.haluagent.writing import HALUAGENT, examples_of, find_form_faults
 from jurist.programs.languages import in_language
 from jurist.signatures import haluagent as signatures
 from jurist.text.replies import match_value
@@ -40,9 +40,9 @@ def test_all_words_of_a_chinese_generator_are_chinese():
     for predictor in (predictor for _, predictor in HALUAGENT.in_language("zh").basic().named_predictors()):
         assert is_chinese(predictor.signature.instructions)
         assert all(is_chinese(info.json_schema_extra["desc"]) for info in predictor.signature.fields.values())
-    assert list(find_faults("古琴有七根弦。", "古琴有几根弦？", "七根。", "无此句。", ["五根。"], 0)) == [
-        "依据的原文不是从文档中原样抄录的"
-    ]
+    assert list(
+        find_form_faults("古琴有七根弦。", "古琴有几根弦？", "七根。", "无此句。", ["五根。"], 0)
+    ) == ["依据的原文不是从文档中原样抄录的"]
 
 
 @pytest.mark.parametrize(
