@@ -137,15 +137,15 @@ UNCLEAR: dict[str, tuple[Any, list[str]]] = {
     # layout -> a row, what the error says
     "two columns": (
         lambda n: {**texts(n), "label": word(n), "score": n % 2},
-        ["several columns", "label (hold, send); score (0, 1)", "--column label=label or --column score=label"],
+        ["several columns", "label (hold, send); score (0, 1)", 'mapping={"label": "label"} or mapping={"score": "label"}'],
     ),
     "two of people": (
         lambda n: {**texts(n), "human_label": word(n), "gold_label": other(n)},
-        ["several columns", "--column human_label=label or --column gold_label=label"],
+        ["several columns", 'mapping={"human_label": "label"} or mapping={"gold_label": "label"}'],
     ),
     "only a model's": (
         lambda n: {**texts(n), "llm_label": word(n), "confidence": n / 20},
-        ["called as a model's are", "llm_label (hold, send)", "--column llm_label=label"],
+        ["called as a model's are", "llm_label (hold, send)", 'mapping={"llm_label": "label"}'],
     ),
     "only suggestions": (
         lambda n: {key: value for key, value in argilla_flat(n).items() if "responses" not in key},
@@ -157,7 +157,7 @@ UNCLEAR: dict[str, tuple[Any, list[str]]] = {
     ),
     "no words of the prompt": (
         lambda n: {**texts(n), "score": n / 20},
-        ["the prompt names none of the labels", "score (", "--column score=label"],
+        ["the prompt names none of the labels", "score (", 'mapping={"score": "label"}'],
     ),
     "other words": (
         lambda n: {**texts(n), "label": "good" if n % 2 else "bad"},
