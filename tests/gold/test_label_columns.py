@@ -137,7 +137,11 @@ UNCLEAR: dict[str, tuple[Any, list[str]]] = {
     # layout -> a row, what the error says
     "two columns": (
         lambda n: {**texts(n), "label": word(n), "score": n % 2},
-        ["several columns", "label (hold, send); score (0, 1)", 'mapping={"label": "label"} or mapping={"score": "label"}'],
+        [
+            "several columns",
+            "label (hold, send); score (0, 1)",
+            'mapping={"label": "label"} or mapping={"score": "label"}',
+        ],
     ),
     "two of people": (
         lambda n: {**texts(n), "human_label": word(n), "gold_label": other(n)},
