@@ -57,7 +57,7 @@ def _python() -> Iterator[str]:
         value: Any = getattr(jurist, name)
         if not callable(value):
             continue
-        text = inspect.cleandoc(value.__doc__ or "")
+        text = _text(value)
         yield f"\n## jurist.{name}\n\n```text\n{name}{_signature(value)}\n\n{text}\n```"
         if isinstance(value, type):
             yield from _methods(name, value)
@@ -69,8 +69,16 @@ def _methods(name: str, value: type) -> Iterator[str]:
         is_own = (getattr(method, "__module__", "") or "").startswith("jurist.")
         if method_name.startswith("_") or not is_own:
             continue
-        text = inspect.cleandoc(method.__doc__ or "")
+        text = _text(method)
         yield f"\n### {name}.{method_name}\n\n```text\n{method_name}{_signature(method)}\n\n{text}\n```"
+
+
+def _text(value: Any) -> str:
+    """Return a docstring as plain text: names without marks, those that begin with ``~`` without modules."""
+    text = inspect.cleandoc(value.__doc__ or "")
+    text = re.sub(r":[a-z]+:`~[.]?(?:\w+\.)*(\w+)`", r"\1", text)
+    text = re.sub(r":[a-z]+:`([^`~]+)`", r"\1", text)
+    return text.replace("``", "")
 
 
 def _signature(value: Any) -> str:
