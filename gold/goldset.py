@@ -23,7 +23,7 @@ from .mapping import MappingLike, RowMapping, make_mapping
 from .paths import by_names, has_column
 from .raters import default_rule, describe_raters, merge_gold, unit_ratings
 from .rejects import Rejects
-from .rows import canonical_row, contradiction, join_cases, label_keys, normalise
+from .rows import canonical_row, contradiction, is_rating, join_cases, label_keys, normalise
 from .shared import empty_inputs, group_of, shared_inputs
 from .sheets import as_row, labelled_rows
 from .sources import All, Reading
@@ -505,10 +505,12 @@ def _check_classes(gold: Gold, path: str) -> None:
     if not any(case.known for case in gold.cases):
         field = (label_keys(judge) or [judge.answer.field])[0]
         expects = judge.answer.scale.expects
-        hint = (
-            f"add the column {field!r} with {expects}, or say which one it is: --column THEIRS={field}, "
-            "or name the columns of several raters: --raters 'label_*'"
-        )
+        hint = f"add the column {field!r} with {expects}, or say which one it is: --column THEIRS={field}, "
+        rater_columns = [column for column, name in judge.columns.items() if is_rating(name)]
+        if rater_columns:
+            hint += f"or add the columns of the judge's raters: {', '.join(rater_columns)}"
+        else:
+            hint += "or name the columns of several raters: --raters 'label_*'"
         if any(_is_rated(case) for case in gold.ambiguous):
             hint = "no row has a majority of its raters: let more people label it, or name another rule with --merge"
         raise GoldError(f"none of the {gold.skipped} rows has a label", path=path, field=field, hint=hint)

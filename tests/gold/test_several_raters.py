@@ -115,6 +115,12 @@ def test_python_takes_columns_or_a_pattern_and_what_ties_is_ambiguous(made: str)
         Gold.load(rows, judge, merge="median")
 
 
+def test_a_file_without_the_columns_of_raters_is_told_their_names(made: str) -> None:
+    rows = [{"policy": row["policy"], "reply": row["reply"]} for row in reply_rows()]
+    with pytest.raises(GoldError, match="the columns of the judge's raters: label_ann, label_bob, label_cho"):
+        Gold.load(rows, jurist.judge(made))
+
+
 @pytest.mark.parametrize(
     ("merge", "wanted"),
     [(None, [2, 3, 5]), ("mean", [2, 3, 5]), ("median", [1, 3, 5]), ("majority", [None, 3, 5])],
