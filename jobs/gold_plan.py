@@ -78,7 +78,7 @@ class GoldPlan(Shown):
 
     @property
     def words(self) -> str:
-        """What the draws were made from, and how many labels show the gain that a sealed test estimated."""
+        """The source of the draws, and how many labels show the gain that a sealed test estimated."""
         words = f"{self.judge}: {plural(self.labels, 'label')} are there; drawn from {self.source}"
         if self.assumed:
             words += f", if {self.assumed}"
