@@ -64,10 +64,11 @@ def _index_line(artifact: Artifact, folder: Path) -> str:
 
 
 def _judge_description(artifact: Artifact) -> str:
-    """Return the description of the judge of a version: that of its definition, else of the built-in judge."""
+    """Return the description of the judge of a version, else the first line of its basic instruction."""
     definition = artifact.about.definition
     if definition:
-        return str(definition["settings"].get("description", ""))
+        instruction = str(definition.get("instructions", ""))
+        return str(definition["settings"].get("description") or instruction.partition("\n")[0])
     for entry in builtin_descriptions("judges") + builtin_descriptions("generators"):
         if entry.data["name"] == artifact.judge:
             return str(entry.data["description"])
