@@ -102,7 +102,8 @@ _LIMITS = ("--min", "--max")
 _WITH_VALUE = re.compile(
     r"(?P<flag>(?<![\w-])--[a-z][a-z-]*[a-z])"
     r"(?: (?P<value>'[^']*'|[^\s;,)]*?[=/:][^\s;,)]*?(?=[:.]?(?:[\s;,)]|$))|\w+(?:,\w+)+|[A-Z][A-Z.a-z]*(?![\w-])"
-    r"|\d[\d.]*\d|\d|json|chat|plain|unanimous|majority|adjudicated|reviewed|median|mean))?"
+    r"|\d[\d.]*\d|\d|json|chat|plain|unanimous|majority|adjudicated|reviewed|median|mean"
+    r"|(?<=--own-answer )\w+))?"
 )
 """An option, and what stands behind it if that is a value: a pair, a path, a number, a placeholder, a known word."""
 _COMMAND = re.compile(r"\bjurist [a-z]+(?: [^\s;,)]+)*")

@@ -29,6 +29,7 @@ PAIRS = {
     "name a --model that does": "name a model= that does",
     "try --adapter json, or a larger --model": 'try adapter="json", or a larger model=',
     "--raters ann,bob if each": 'raters="ann,bob" if each',
+    "name the task: --own-answer policy": 'name the task: own_answer="policy"',
     "--merge median is of scores": 'merge="median" is of scores',
     "compile with --no-words": "compile with words=False",
     "jurist gold check lists all, --rejects F.jsonl sets them aside": "jurist.check_gold lists all, "

@@ -418,7 +418,7 @@ def test_the_advice_names_an_input_of_the_judge() -> None:
     )
     with pytest.raises(UsageError, match="question is none of its inputs") as raised:
         own_answer_of(judge, ["question"])
-    assert raised.value.hint.endswith("--own-answer policy")
+    assert raised.value.hint.endswith('own_answer="policy"')
 
 
 @pytest.mark.parametrize(
