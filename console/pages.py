@@ -18,7 +18,7 @@ from ..arguments.run import ServeOptions
 from ..engines.channel import CallContext
 from ..engines.meter import Budget
 from ..errors import GoldError, UsageError, importing_extra, plural, system_message
-from ..gold.goldset import Gold, gold_source
+from ..gold.goldset import Gold
 from ..gold.label_journal import LabelJournal
 from ..gold.rows import RESOLVED
 from ..gold.sheets import (
@@ -31,6 +31,7 @@ from ..gold.sheets import (
     write_sheet,
 )
 from ..gold.sources import bundled_names
+from ..jobs.gold_origins import gold_source
 from ..keeping.locking import lock_output
 from ..keeping.naming import find_judge, judge_of_artifact
 from ..programs.judge import Judge

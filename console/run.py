@@ -266,7 +266,8 @@ def _columns_to_keep(text: str) -> tuple[str, ...] | None:
 
 def _canary(options: RunOptions, loaded: LoadedJudge, on_row: Callable[[], None]) -> "Canary":
     """Return the rows of the judge's proof, from where its gold is."""
-    from ..gold.goldset import Gold, gold_source
+    from ..gold.goldset import Gold
+    from ..jobs.gold_origins import gold_source
     from ..runs.canary import Canary, canary_of
 
     gold = None

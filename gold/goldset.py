@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ..cases import Case, Value
-from ..errors import EmptyInputError, GoldError, checked, plural
+from ..errors import EmptyInputError, GoldError, UnknownJudgeError, checked, plural
 from ..evaluation.votes import Rule
-from ..keeping.artifacts import Store
+from ..programs.catalogue import find
 from ..programs.judge import Judge
 from ..programs.records import is_table, records
 from ..text.wording import spaced_alike, strings
@@ -147,20 +147,19 @@ class Gold(GoldData):
     split = split_gold
 
 
-def gold_source(origin: GoldOrigin, store: Store) -> str:
-    """Return the name of gold that a card tells of, or where its file is now."""
-    if not Path(origin.place).suffix:
-        return origin.place
-    return str(store.find_file(Path(origin.place)))
-
-
 def named_judge(judge: Judge | str) -> Judge:
-    """Return a judge as it is, or the one of a name: built-in, ``FILE.py:judge``, or of an artifact in the store."""
+    """Return a judge as it is, or the one of a name: built-in, ``FILE.py:judge``, or of a notebook.
+
+    Raises:
+        UnknownJudgeError: there is none. ``jurist.judge`` finds one that only its artifacts keep.
+    """
     if isinstance(judge, Judge):
         return judge
-    from ..keeping.naming import find_judge  # DSPy is not loaded to read gold of a judge at hand
-
-    return find_judge(judge, Store())
+    try:
+        return find(judge)
+    except UnknownJudgeError as error:
+        hint = f"{error.hint}; give jurist.judge({judge!r}) for a judge that only its artifacts keep"
+        raise UnknownJudgeError(f"no judge is called {judge!r}", hint=hint) from error
 
 
 def describe(gold: Gold) -> dict[str, Any]:

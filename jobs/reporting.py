@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..errors import GoldError, checked, in_words_of_caller
-from ..gold.goldset import Gold, gold_source
+from ..gold.goldset import Gold
 from ..gold.mapping import RowMapping
 from ..gold.writing import write_whole
 from ..keeping.artifact_card import Artifact
@@ -18,6 +18,7 @@ from ..report.judged import cascade_report, saved_report
 from ..report.page import as_page
 from ..runs.outputs import lines_in
 from .compiling import Compiled
+from .gold_origins import gold_source
 from .surface import GoldLike, open_store, read_gold
 
 _FILES = (".json", ".jsonl", ".csv")

@@ -4,7 +4,7 @@ from jurist.errors import UsageError, plural
 
 
 def test_an_error_is_one_line_that_ends_in_its_hint() -> None:
-    assert str(UsageError("too\nfew.", hint="add --trust")) == "too few; add --trust"
+    assert str(UsageError("too\nfew.", hint="add --trust")) == "too few; add trust=True"
     assert str(UsageError("too few ...")) == "too few ..."
 
 

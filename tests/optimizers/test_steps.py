@@ -106,6 +106,8 @@ def tier(name: str, budget: Budget | None = None) -> Job:
 
 
 def test_the_proposer_is_told_what_the_step_must_answer() -> None:
-    assert "the step grounded must answer grounded: whether it follows" in task(tier("tier"), "grounded")
+    assert "the step grounded must answer grounded: True if stated facts lead to it" in task(
+        tier("tier"), "grounded"
+    )
     assert "rational must answer" not in task(tier("tier"), "grounded")
     assert task(tier("factual"), "self") == task(tier("factual"))
