@@ -127,8 +127,8 @@ def task(job: Job, name: str) -> str:
     if job.generator is not None:
         return describe_step(job.generator, name, job.language)
     lines = ["inputs:"]
-    for name, info in judge.signature.input_fields.items():
-        lines.append(f"- {name}: {info.json_schema_extra['desc']}")
+    for input_name, info in judge.signature.input_fields.items():
+        lines.append(f"- {input_name}: {info.json_schema_extra['desc']}")
     lines.append(judge.answer.scale.task_words())
     if judge.template is not None:
         variables = " and ".join(f"{{{{{name}}}}}" for name in judge.template.variables)
