@@ -116,7 +116,7 @@ def faulty(messages):
 
 
 def test_each_agent_is_shown_what_its_own_check_found_in_the_language_of_the_documents(serve, fake_key):
-    places = [f"{chr(0x5000 + 7 * n)}{chr(0x5F00 + 11 * n)}{chr(0x6B00 + 13 * n)}镇" for n in range(40)]
+    places = [f"{chr(0x5000 + 7 * n)}{chr(0x5F00 + 11 * n)}{chr(0x6B00 + 13 * n)}镇" for n in range(30)]
     rows = [
         {"id": place, "text": f"{place}的磨坊很老。萨克斯来过{place}，看过{place}的钟。"} for place in places
     ]

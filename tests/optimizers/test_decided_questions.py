@@ -53,7 +53,10 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("name", ["judge", "triage", "grade"])
+@pytest.mark.parametrize(
+    "name",
+    ["judge", pytest.param("triage", marks=pytest.mark.slow), pytest.param("grade", marks=pytest.mark.slow)],
+)
 def test_a_head_over_a_decision_models_answers_is_proven_kept_and_run(name: str, project: Path) -> None:
     world = question_world.FactWorld(seed=3, judge=name, together=0.6 if name == "judge" else 0.4)
     write_jsonl(Path("gold.jsonl"), world.rows(240))
@@ -100,6 +103,7 @@ def test_questions_need_a_model_that_writes_them(project: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_default_search_asks_a_decision_model_questions(project: Path) -> None:
     world = question_world.FactWorld(seed=2, together=0.6)
     with DecidingWorld(world) as deciding, Loopback(world.answer) as writing:
