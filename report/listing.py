@@ -1,9 +1,9 @@
 """The versions in a store, as a table. It is looked at often, and imports neither DSPy nor NumPy."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ArtifactError, checked
 from ..keeping.artifact_card import Artifact
@@ -12,6 +12,9 @@ from ..keeping.model_ends import ModelEnd, find_near_ends
 from .scores import disagreement_cell, metric_cell
 from .shown import Shown
 from .table import Table, table
+
+if TYPE_CHECKING:
+    from ..keeping.card_parts import ScoreCard
 
 _COLUMNS = ("artifact", "names", "decision", "score on its test", "model")
 
@@ -22,7 +25,7 @@ class Artifacts(Shown):
 
     versions: tuple[Artifact, ...]
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Artifact]:
         """Return an iterator over the versions."""
         return iter(self.versions)
 
@@ -69,7 +72,7 @@ def artifacts(judge: str | None = None, *, store: str | os.PathLike[str] | Store
 
     Args:
         judge: the name of a judge; default: all.
-        store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
+        store: the folder of artifacts, or ``"shipped"``; default ``$JURIST_STORE``, else ``./compiled``.
 
     Raises:
         ArtifactError: the judge has no version there.
@@ -123,12 +126,10 @@ def _model_cell(artifact: Artifact) -> str:
 
 def _artifact_row(artifact: Artifact) -> list[str]:
     """Return the cells of a version in the table, in the order of its columns."""
-    card = artifact.about
-    metric = card.decision.metric or ""
-    score = card.proven_scores.get("compiled", {}).get(metric)
+    score = _proven_score(artifact)
     score_words = "-"
     if score:
-        score_words = f"{metric} {metric_cell(score)}"
+        score_words = f"{artifact.about.decision.metric} {metric_cell(score)}"
     return [
         artifact.ref,
         " ".join(artifact.names),
@@ -136,6 +137,12 @@ def _artifact_row(artifact: Artifact) -> list[str]:
         score_words,
         _model_cell(artifact),
     ]
+
+
+def _proven_score(artifact: Artifact) -> "ScoreCard | None":
+    """Return the score of a version on its sealed test, by the metric of its decision; ``None`` without one."""
+    card = artifact.about
+    return card.proven_scores.get("compiled", {}).get(card.decision.metric or "")
 
 
 def _decision_words(artifact: Artifact) -> str:
@@ -155,19 +162,24 @@ def _decision_words(artifact: Artifact) -> str:
 def _artifact_record(artifact: Artifact) -> dict[str, object]:
     """Return the figures of a version, unrounded."""
     card = artifact.about
-    metric = card.decision.metric or ""
-    score = card.proven_scores.get("compiled", {}).get(metric)
+    value = low = high = None
+    score = _proven_score(artifact)
+    if score is not None:
+        value, low, high = score.value, score.low, score.high
+    parent = "basic"
+    if card.parent:
+        parent = f"{artifact.judge}@{card.parent}"
     return {
         "artifact": artifact.ref,
         "latest": artifact.latest,
         "tags": " ".join(artifact.tags),
-        "parent": f"{artifact.judge}@{card.parent}" if card.parent else "basic",
+        "parent": parent,
         "optimizer": card.optimizer.name,
         "model": artifact.model,
-        "metric": metric,
-        "value": None if score is None else score.value,
-        "low": None if score is None else score.low,
-        "high": None if score is None else score.high,
+        "metric": card.decision.metric or "",
+        "value": value,
+        "low": low,
+        "high": high,
         "tokens_per_row": card.tokens_words,
         "decision": artifact.problem or _decision_words(artifact),
         "path": str(artifact.path),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -15,16 +16,16 @@ if TYPE_CHECKING:
     from ..evaluation.intervals import Estimate
 
 
-class Shown:
+class Shown(ABC):
     """A result with tables. Subclasses give ``parts`` and ``records``."""
 
+    @abstractmethod
     def parts(self) -> Sequence[Table | str]:
         """Return the tables and lines that a notebook shows, the main table first."""
-        raise NotImplementedError
 
+    @abstractmethod
     def records(self) -> Sequence[Mapping[str, object]]:
         """Return the rows of :meth:`to_frame`, each a mapping of columns to values."""
-        raise NotImplementedError
 
     @property
     def headline(self) -> str:
