@@ -20,6 +20,7 @@ from jurist.programs.cognibench import COGNIBENCH
 from jurist.programs.fect import FECT
 from jurist.programs.judge import Judge
 from jurist.signatures.cognibench_labels import LABELS
+from jurist.text.wording import spaced_alike
 
 ANY = st.sampled_from(["a", "b", "c", None])
 RATINGS = st.dictionaries(st.sampled_from(["ann", "bob", "cem", "dan"]), ANY)
@@ -139,8 +140,10 @@ CHECK_ROW = st.fixed_dictionaries(
 
 
 def sets(judge: Judge, row: st.SearchStrategy[dict[str, Any]], *names: str) -> st.SearchStrategy[Any]:
-    """Return a judge with rows of it that differ in these fields."""
-    unique = st.lists(row, min_size=1, max_size=5, unique_by=lambda row: tuple(row[name] for name in names))
+    """Return a judge with rows of it that differ in these fields by more than white space."""
+    unique = st.lists(
+        row, min_size=1, max_size=5, unique_by=lambda row: tuple(spaced_alike(row[name]) for name in names)
+    )
     return st.tuples(st.just(judge), unique)
 
 
