@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 GLOSSARY = "index.md#glossary"
 COMMON_WORDS = frozenset({"failed", "look", "reference", "version"})
 """Words of the glossary that pages mostly use in their common sense; pages link these by hand."""
-_WRITTEN_BY_CODE = ("commands.md", "python.md", "index.md")
+_WITHOUT_LINKS = ("commands.md", "python.md", "index.md")
 _PROTECTED = r"`[^`]*`|!?\[[^\]]*\]\([^)]*\)|<!--.*?-->|<[^>]+>"
 
 
@@ -54,8 +54,8 @@ def link_first_uses(page: str, words: list[str]) -> str:
 
 
 def on_page_markdown(markdown: str, page: "Page", config: "MkDocsConfig", files: "Files") -> str:
-    """Link the words of the glossary on a page that is written by hand."""
-    if page.file.src_uri in _WRITTEN_BY_CODE:
+    """Link the words of the glossary on a page that has prose."""
+    if page.file.src_uri in _WITHOUT_LINKS:
         return markdown
     index_page = files.get_file_from_path("index.md")
     assert index_page is not None

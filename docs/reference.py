@@ -1,26 +1,21 @@
-"""Pages of the documentation that are made from the code: every command's help, every public name's docstring."""
+"""The page of the documentation that is made from the code: the help of every command."""
 
 import argparse
-import inspect
 import os
-import re
 from collections.abc import Iterator
-from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-import jurist
 from jurist.arguments.command import Parser
 from jurist.cli import build_parser
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add ``commands.md`` and ``python.md``."""
+    """Add ``commands.md``."""
     os.environ["COLUMNS"] = "100"  # argparse folds its help to the terminal
-    for name, lines in (("commands.md", _commands()), ("python.md", _python())):
-        files.append(File.generated(config, name, content="\n".join(lines) + "\n"))
+    files.append(File.generated(config, "commands.md", content="\n".join(_commands()) + "\n"))
     return files
 
 
@@ -49,43 +44,3 @@ def _parsers(parser: Parser) -> Iterator[tuple[str, Parser]]:
     for action in inner:
         for one in action.choices.values():
             yield from _parsers(one)
-
-
-def _python() -> Iterator[str]:
-    yield "# Python\n\nEverything that `import jurist` offers."
-    for name in dir(jurist):
-        value: Any = getattr(jurist, name)
-        if not callable(value):
-            continue
-        text = _text(value)
-        yield f"\n## jurist.{name}\n\n```text\n{name}{_signature(value)}\n\n{text}\n```"
-        if isinstance(value, type):
-            yield from _methods(name, value)
-
-
-def _methods(name: str, value: type) -> Iterator[str]:
-    """Yield the public methods of a class that is jurist's own, with their docstrings."""
-    for method_name, method in inspect.getmembers(value, inspect.isroutine):
-        is_own = (getattr(method, "__module__", "") or "").startswith("jurist.")
-        if method_name.startswith("_") or not is_own:
-            continue
-        text = _text(method)
-        yield f"\n### {name}.{method_name}\n\n```text\n{method_name}{_signature(method)}\n\n{text}\n```"
-
-
-def _text(value: Any) -> str:
-    """Return a docstring as plain text: names without marks, those that begin with ``~`` without modules."""
-    text = inspect.cleandoc(value.__doc__ or "")
-    text = re.sub(r":[a-z]+:`~[.]?(?:\w+\.)*(\w+)`", r"\1", text)
-    text = re.sub(r":[a-z]+:`([^`~]+)`", r"\1", text)
-    return text.replace("``", "")
-
-
-def _signature(value: Any) -> str:
-    """Return what something takes, its types without the modules they stand in, and without quotes around them."""
-    try:
-        text = str(inspect.signature(value))
-    except (TypeError, ValueError):
-        return ""
-    unquoted = re.sub(r"(: |-> )'([^']*)'", r"\1\2", text)
-    return re.sub(r"\b(?:\w+\.)+(?=[A-Z]\w*)", "", unquoted)

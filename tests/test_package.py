@@ -78,6 +78,11 @@ def test_type_checkers_see_the_same_public_names() -> None:
     assert typed == jurist.MODULES
 
 
+def test_every_public_name_has_one_place_on_the_page_of_python() -> None:
+    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"^::: jurist\.(\w+)$", page, re.MULTILINE)) == sorted(jurist.MODULES)
+
+
 def imported_packages(files: Iterable[Path]) -> set[str]:
     """Return the top-level names of what files import, without Python's own modules."""
     names = set()

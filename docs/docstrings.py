@@ -1,0 +1,27 @@
+"""Docstrings on the page of Python: names in roles of Sphinx become links to that page, or code."""
+
+import re
+
+import griffe
+
+import jurist
+
+_ROLE = re.compile(r":[a-z]+:`~?([\w.]+)`")
+
+
+class RolesToLinks(griffe.Extension):
+    """Rewrites the docstring of every object before the page shows it."""
+
+    def on_instance(self, *, obj: griffe.Object, **_: object) -> None:
+        """Replace the roles of one docstring."""
+        if obj.docstring is not None:
+            obj.docstring.value = _ROLE.sub(_link, obj.docstring.value)
+
+
+def _link(role: re.Match[str]) -> str:
+    """Return a link to a public name or to a member of one, and the last part of any other name as code."""
+    path = role[1].removeprefix("jurist.")
+    name = path.partition(".")[0]
+    if name in jurist.__all__:
+        return f"[`{path}`][jurist.{path}]"
+    return f"`{path.rpartition('.')[2]}`"
