@@ -22,6 +22,6 @@ def _link(role: re.Match[str]) -> str:
     """Return a link to a public name or to a member of one, and the last part of any other name as code."""
     path = role[1].removeprefix("jurist.")
     name = path.partition(".")[0]
-    if name in jurist.__all__:
+    if name in dir(jurist):
         return f"[`{path}`][jurist.{path}]"
     return f"`{path.rpartition('.')[2]}`"
