@@ -102,6 +102,13 @@ class CriteriaScale(Scale):
             return None
         return Rated(criterion, consensus)
 
+    def settle(self, values: Sequence[Rated]) -> Rated | None:
+        criterion = values[0].criterion
+        settled = self.scales[criterion].settle([value.value for value in values])
+        if settled is None:
+            return None
+        return Rated(criterion, settled)
+
     @property
     def expects(self) -> str:
         return "; ".join(f"{name}: {scale.expects}" for name, scale in self.scales.items())

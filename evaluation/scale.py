@@ -105,6 +105,12 @@ class Scale(Kind):
             return None
         return self.combine(Counter(values), Sampling(samples=len(values)))
 
+    def settle(self, values: Sequence[Value]) -> Value | None:
+        """The value of one rater who gave several to equal inputs; ``None`` if they differ and none stands for all."""
+        if len(set(values)) == 1:
+            return values[0]
+        return None
+
     def credit(self, gold: Value, value: Value | None) -> float:
         """Return the credit of a value, 0 to 1; an unusable one has 0."""
         if value is None:

@@ -17,7 +17,7 @@ import pydantic
 from ..cases import Case, Values
 from ..errors import UsageError
 from .scale import SHOWN, Annotation, Learned, Scale, name_strata
-from .votes import Sampling, mean_vote, median_vote, nearest_score, number_within
+from .votes import Sampling, mean_of_ratings, mean_vote, median_vote, nearest_score, number_within
 
 if TYPE_CHECKING:
     from .metrics import Metric
@@ -67,6 +67,10 @@ class Scores(Scale):
 
     def similarity(self, gold: float, value: float) -> float:
         return 1.0 - abs(gold - value) / (self.high - self.low)
+
+    def settle(self, values: Sequence[float]) -> float:
+        """The mean: scores of one rater for equal inputs are measurements of one thing."""
+        return mean_of_ratings(values)
 
     def wrong(self, gold: float) -> float:
         if gold - self.low < self.high - gold:

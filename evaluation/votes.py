@@ -248,6 +248,14 @@ def mean_vote(votes: Mapping[float, int], samples: int, is_whole: bool) -> float
     return min(max(mean_score, min(votes)), max(votes))
 
 
+def mean_of_ratings(scores: Sequence[float]) -> float:
+    """Return the mean of scores that people gave; of whole scores the nearest whole one, halves rounded up."""
+    mean = float(sum(scores)) / len(scores)
+    if all(isinstance(score, int) for score in scores):
+        return math.floor(mean + 0.5)
+    return mean
+
+
 def most_preferred(
     votes: Mapping[Label, int], labels: Sequence[Label], samples: int, undecided: Label | None
 ) -> Label | None:

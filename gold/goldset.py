@@ -23,7 +23,16 @@ from .mapping import MappingLike, RowMapping, make_mapping
 from .paths import by_names, has_column
 from .raters import default_rule, describe_raters, merge_gold, unit_ratings
 from .rejects import Rejects
-from .rows import canonical_row, contradiction, is_rating, join_cases, label_keys, normalise
+from .rows import (
+    canonical_row,
+    have_different_labels,
+    is_rating,
+    join_cases,
+    label_keys,
+    normalise,
+    settle_labels,
+    with_labels,
+)
 from .shared import empty_inputs, group_of, shared_inputs
 from .sheets import as_row, labelled_rows
 from .sources import All, Reading
@@ -258,6 +267,9 @@ class _Builder:
         self.skipped = 0  # cases, and rows without any case, that are left out
         self.read_count = 0  # cases, and rows without any case, that were read
         self.without_label = 0
+        self.averaged_ids: set[str] = (
+            set()
+        )  # of cases with a mean of scores that one rater gave to equal inputs
 
     def build(self, readings: Sequence[Reading[All]], source: str) -> Gold:
         """Return the gold set of some readings, which ``source`` names.
@@ -275,7 +287,7 @@ class _Builder:
                 raise nothing_for(self.judge, 0, reading.path)
             self._read_cases(reading)
         joined_cases = self._join_cases()
-        self._reject_contradicting(joined_cases)
+        self._settle_alike(joined_cases)
         refusal = self.rejects.refusal()
         if refusal is not None and (self.strict or not joined_cases):
             raise refusal
@@ -352,25 +364,35 @@ class _Builder:
         """Return one case for each id: rows with equal inputs are joined, those that contradict are rejected."""
         joined_cases: dict[str, Case] = {}
         for case_id, read_cases in self.read_cases.items():
-            joined_case = read_cases[0]
             try:
-                for case in read_cases[1:]:
-                    joined_case = join_cases(self.judge, joined_case, case)
+                joined_case = join_cases(self.judge, read_cases)
             except GoldError as error:
                 self._reject_all(error, read_cases)
             else:
                 joined_cases[case_id] = joined_case
+                if have_different_labels(read_cases):
+                    self.averaged_ids.add(case_id)
         return joined_cases
 
-    def _reject_contradicting(self, joined_cases: dict[str, Case]) -> None:
-        """Reject cases with different labels whose inputs differ in white space alone."""
+    def _settle_alike(self, joined_cases: dict[str, Case]) -> None:
+        """Settle the labels of cases whose inputs differ in white space alone: one mean score, or both are rejected."""
         for cases in _find_contradicting(list(joined_cases.values())):
-            error = contradiction(cases[0], cases[1], "inputs that differ in white space alone")
-            contradicting: list[Case] = []
+            read_cases: list[Case] = []
             for case in cases:
-                contradicting.extend(self.read_cases[case.id])
-                del joined_cases[case.id]
-            self._reject_all(error, contradicting)
+                read_cases.extend(self.read_cases[case.id])
+            labelled_cases = [case for case in read_cases if case.known]
+            try:
+                labels = settle_labels(self.judge, labelled_cases, "inputs that differ in white space alone")
+            except GoldError as error:
+                for case in cases:
+                    del joined_cases[case.id]
+                self._reject_all(error, read_cases)
+                continue
+            assert labels is not None
+            self.averaged_ids.update(case.id for case in cases)
+            for case in cases:
+                row = with_labels(self.judge, case.row, labels)
+                joined_cases[case.id] = replace(case, gold=labels, row=row)
 
     def _reject_all(self, error: GoldError, read_cases: Sequence[Case]) -> None:
         """Reject rows that contradict each other: nobody knows which of them is true."""
@@ -398,6 +420,11 @@ class _Builder:
         notes: list[str] = []
         for reading in readings:
             notes.extend(reading.notes)
+        if self.averaged_ids:
+            cases_words = plural(len(self.averaged_ids), "case")
+            notes.append(
+                f"{cases_words} with several scores of one rater for equal inputs: their mean counts"
+            )
         if self.without_label:
             notes.extend(_notes_on_positions(self.mapping, readings))
         return Gold(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..cases import Case, Value, text_hash
 from ..errors import GoldError, UsageError, plural
-from ..evaluation.votes import RULES, Rule, majority
+from ..evaluation.votes import RULES, Rule, majority, mean_of_ratings
 from .files import Place, Row
 from .rows import AMBIGUITY, CATEGORIES, RESOLVED, Category, explained, label_field, label_keys
 
@@ -77,7 +76,7 @@ def merge(ratings: Mapping[str, Value | None], rule: Rule, gold: Value | None = 
     if rule == "median":
         return sorted(labels)[(len(labels) - 1) // 2]
     if rule == "mean":
-        return _mean_score(labels)
+        return mean_of_ratings(labels)
     if rule == "majority":
         return majority(labels)
     if rule == "reviewed":
@@ -88,14 +87,6 @@ def merge(ratings: Mapping[str, Value | None], rule: Rule, gold: Value | None = 
     if len(set(labels)) == 1:
         return labels[0]
     return None
-
-
-def _mean_score(scores: Sequence[float]) -> float:
-    """Return the mean of scores; of whole scores the nearest whole one, halves rounded up."""
-    mean = float(sum(scores)) / len(scores)
-    if all(isinstance(score, int) for score in scores):
-        return math.floor(mean + 0.5)
-    return mean
 
 
 def unit_ratings(case: Case) -> tuple[dict[str, Value], ...]:

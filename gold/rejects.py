@@ -99,12 +99,19 @@ class Rejects:
         """Return everything that is wrong, what most rows have first."""
         return sorted(self._problems.values(), key=lambda problem: -problem.rows)
 
-    def refusal(self) -> GoldError | None:
-        """Return the error to raise where no row may be bad: the first, and how many rows more are bad."""
+    def refusal(self, *, all_listed: bool = False) -> GoldError | None:
+        """Return the error to raise where no row may be bad: the first, how many rows are bad, and what to do.
+
+        Args:
+            all_listed: True where a table of all problems stands beside it.
+        """
         if self.first is None or self.count == 1:
             return self.first
         first = self.first
-        rest = f"{self.count} rows are bad: jurist gold check lists all, --rejects F.jsonl sets them aside"
+        rest = f"{self.count} rows are bad: "
+        if not all_listed:
+            rest += "jurist gold check lists all, "
+        rest += "--rejects F.jsonl sets them aside"
         hint = "; ".join(filter(None, [first.hint, rest]))
         return GoldError(first.reason, path=first.path, line=first.line, field=first.field, hint=hint)
 

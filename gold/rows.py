@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import combinations
 from shlex import quote
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Union, get_args, get_origin
@@ -170,65 +171,140 @@ def canonical_row(judge: Judge, case: Case) -> Row:
     return result
 
 
-def join_cases(judge: Judge, first: Case, second: Case) -> Case:
-    """Return one case for two of rows with equal inputs: it has the labels and ratings of both, and so has its row.
+def join_cases(judge: Judge, cases: Sequence[Case]) -> Case:
+    """Return one case for the cases of rows with equal inputs, with the labels and ratings of all, also in its row.
+
+    Several scores of one rater become their mean.
 
     Raises:
-        GoldError: the two have different labels, or different labels of one rater.
+        GoldError: two cases have different labels, or different labels of one rater, which are no scores.
     """
-    if first.known and second.known and first.gold != second.gold:
-        raise contradiction(first, second, "equal inputs")
+    if len(cases) == 1:
+        return cases[0]
+    labelled_cases = [case for case in cases if case.known]
+    base = cases[0]
+    if labelled_cases:
+        base = labelled_cases[0]
+    gold = settle_labels(judge, labelled_cases, "equal inputs")
 
-    # The joined case is in the first of two groups, so that no part of a split shows it to another.
-    row_groups = []
-    for case in (first, second):
-        if case.row.get("group"):
-            row_groups.append(case.group)
-    group = min(row_groups or (first.group, second.group))
-    case, further = first, second
-    if second.known and not first.known:
-        case, further = second, first
-    row = dict(case.row)
+    # The joined case is in the first of several groups, so that no part of a split shows it to another.
+    row_groups = [case.group for case in cases if case.row.get("group")]
+    group = min(row_groups or [case.group for case in cases])
+    row = dict(base.row)
+    if gold is not None and gold != base.gold:
+        row = with_labels(judge, row, gold)
     if row_groups:
         row["group"] = group
-    ratings = _join_ratings(first, second)
+    ratings = _join_ratings(judge, cases)
     if ratings:
         rating_fields = {}
         for rater, labels in ratings.items():
             rating_fields[rater] = label_field(judge, labels)
         row["ratings"] = rating_fields
-    categories = _join_categories(row.get(AMBIGUITY), further.row.get(AMBIGUITY))
+    categories = row.get(AMBIGUITY)
+    for case in cases:
+        categories = _join_categories(categories, case.row.get(AMBIGUITY))
     if categories:
         row[AMBIGUITY] = categories
     has_reasons = REASON not in _field_infos(judge.row_model)
-    reasons = _join_reasons(first.row, second.row)
+    reasons = _join_reasons(*(case.row for case in cases))
     if has_reasons and reasons:
         row[REASON] = reasons
-    case = replace(case, group=group, ratings=ratings, row=row)
-    return explained(case, row) if has_reasons else case
+    joined_case = replace(base, gold=gold or base.gold, group=group, ratings=ratings, row=row)
+    return explained(joined_case, row) if has_reasons else joined_case
 
 
-def _join_ratings(first: Case, second: Case) -> dict[str, Values]:
-    """Return rater -> labels of two cases with equal inputs; refuse two labels of one rater for one unit."""
-    ratings: dict[str, Values] = {**first.ratings, **second.ratings}
-    for rater in sorted(first.ratings.keys() & second.ratings.keys()):
-        labels: list[Value | None] = []
-        pairs = zip(first.ratings[rater], second.ratings[rater], strict=True)
-        for unit, (first_label, second_label) in enumerate(pairs, 1):
-            if first_label is None:
-                labels.append(second_label)
-            elif second_label is None or first_label == second_label:
-                labels.append(first_label)
-            else:
-                place = Place(f"{first.source} and {second.source}")
-                both = f"both {first_label!r} and {second_label!r}"
-                judged = "the row"
-                if len(first.ratings[rater]) > 1:
-                    judged = f"unit {unit}"
-                message = f"equal inputs, and rater {rater!r} calls {judged} {both}"
-                raise place.wrong(message, hint="keep one of the two labels, or name the raters apart")
-        ratings[rater] = tuple(labels)
+def settle_labels(judge: Judge, labelled_cases: Sequence[Case], inputs: str) -> Values | None:
+    """Return the labels of cases whose inputs are the same, as ``inputs`` says; ``None`` without labelled cases.
+
+    Raises:
+        GoldError: they differ, and are no scores.
+    """
+    labels_of_cases: list[Values] = []
+    for case in labelled_cases:
+        if case.gold is not None:
+            labels_of_cases.append(case.gold)
+    if not labels_of_cases:
+        return None
+    if len(set(labels_of_cases)) == 1:
+        return labels_of_cases[0]
+    labels = _settle_units(judge, labels_of_cases)
+    if labels is None:
+        first = labelled_cases[0]
+        differing = next(case for case in labelled_cases if case.gold != first.gold)
+        raise contradiction(first, differing, inputs)
+    return labels
+
+
+def _settle_units(judge: Judge, labels_of_cases: Sequence[Values]) -> Values | None:
+    """Return the label of each unit from the labels of one rater; ``None`` where a unit has several without a mean."""
+    settled_labels: list[Value | None] = []
+    if len(set(map(len, labels_of_cases))) > 1:
+        return None
+    for labels_of_unit in zip(*labels_of_cases, strict=True):
+        labels = [label for label in labels_of_unit if label is not None]
+        settled_label = None
+        if labels:
+            settled_label = judge.answer.scale.settle(labels)
+            if settled_label is None:
+                return None
+        settled_labels.append(settled_label)
+    return tuple(settled_labels)
+
+
+def with_labels(judge: Judge, row: Mapping[str, Any], gold: Values) -> Row:
+    """Return a row of the judge's own fields with other labels."""
+    labelled_row = dict(row)
+    keys = label_keys(judge)
+    for key in keys:
+        labelled_row.pop(key, None)
+    labelled_row[keys[0]] = label_field(judge, gold)
+    return labelled_row
+
+
+def have_different_labels(cases: Sequence[Case]) -> bool:
+    """Whether cases with equal inputs have different labels, or different labels of one rater."""
+    labels_by_rater: dict[str, set[Values]] = {}
+    for case in cases:
+        if case.known and case.gold is not None:
+            labels_by_rater.setdefault("", set()).add(case.gold)
+        for rater, labels in case.ratings.items():
+            labels_by_rater.setdefault(rater, set()).add(labels)
+    return any(len(labels) > 1 for labels in labels_by_rater.values())
+
+
+def _join_ratings(judge: Judge, cases: Sequence[Case]) -> dict[str, Values]:
+    """Return rater -> labels of cases with equal inputs; refuse two labels of one rater for one unit."""
+    cases_by_rater: dict[str, list[Case]] = {}
+    for case in cases:
+        for rater in case.ratings:
+            cases_by_rater.setdefault(rater, []).append(case)
+    ratings: dict[str, Values] = {}
+    for rater, rated_cases in cases_by_rater.items():
+        labels = _settle_units(judge, [case.ratings[rater] for case in rated_cases])
+        if labels is None:
+            raise _rater_contradiction(rater, rated_cases)
+        ratings[rater] = labels
     return ratings
+
+
+def _rater_contradiction(rater: str, cases: Sequence[Case]) -> GoldError:
+    """Return the error for cases with equal inputs to which one rater gave different labels."""
+    for first, second in combinations(cases, 2):
+        pairs = zip(first.ratings[rater], second.ratings[rater], strict=False)
+        for unit, (first_label, second_label) in enumerate(pairs, 1):
+            if first_label is None or second_label is None or first_label == second_label:
+                continue
+            judged = "the row"
+            if len(first.ratings[rater]) > 1:
+                judged = f"unit {unit}"
+            both = f"both {first_label!r} and {second_label!r}"
+            place = Place(f"{first.source} and {second.source}")
+            return place.wrong(
+                f"equal inputs, and rater {rater!r} calls {judged} {both}",
+                hint="keep one of the two labels, or name the raters apart",
+            )
+    raise AssertionError("no two of these cases have different labels of the rater")
 
 
 def _join_reasons(*rows: Mapping[str, Any]) -> dict[str, str]:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from shlex import quote
 
-from ..cases import Case, text_hash
+from ..cases import Case, Value, text_hash
 from ..engines.models import RECORDED
 from ..errors import GoldError, UsageError, plural
 from ..evaluation.closed_labels import FIRST, SECOND
@@ -124,9 +124,9 @@ def _join_rows(
         is_contradicted = False
         for order_rows in orders:
             verdicts = read_rows_of_case(gold.judge, mapping, case, order_rows, columns)
-            majority = _find_majority(verdicts)
-            verdicts_by_order.append(majority)
-            if verdicts and majority is None:
+            settled = _settle_verdicts(gold.judge, verdicts)
+            verdicts_by_order.append(settled)
+            if verdicts and settled is None:
                 is_contradicted = True
         if is_contradicted:
             joining.contradicted += 1
@@ -179,6 +179,18 @@ def _has_sides(row: Row, inputs: Inputs, side_names: Sequence[str]) -> bool:
     return True
 
 
+def _settle_verdicts(judge: Judge, verdicts: Sequence[Verdict]) -> Verdict | None:
+    """Return one verdict for rows with equal inputs: the mean of their scores, else the verdict of most, if any."""
+    scale = judge.answer.scale
+    settled_values: list[Value | None] = []
+    for values_of_unit in zip(*(verdict.values for verdict in verdicts), strict=True):
+        values = [value for value in values_of_unit if value is not None]
+        settled_values.append(scale.settle(values) if values else None)
+    if not settled_values or None in settled_values:
+        return _find_majority(verdicts)
+    return replace(verdicts[0], values=tuple(settled_values))
+
+
 def _find_majority(verdicts: Sequence[Verdict]) -> Verdict | None:
     """Return the first verdict whose values more than half of the verdicts have; ``None`` without one."""
     counts = Counter(verdict.values for verdict in verdicts)
@@ -225,7 +237,7 @@ def _joining_notes(
         notes.append(f"taken as inputs: {', '.join(gold.judge.input_fields)}")
     if joining.repeated:
         repeated = plural(joining.repeated, "labelled row")
-        notes.append(f"{repeated} stand in it more than once: most verdicts count")
+        notes.append(f"{repeated} stand in it more than once: most verdicts count, of scores their mean")
     missing = len(cases) - len(joining.verdict_of_id) - len(joining.unreadable) - joining.contradicted
     if missing:
         example = next(case for case in cases if case.id not in joining.verdict_of_id)

@@ -226,7 +226,7 @@ def check_gold(
     except GoldError as error:
         if not collected.count:
             raise
-        message = error if rejects is not None else collected.first
+        message = error if rejects is not None else collected.refusal(all_listed=True)
         return GoldCheck(
             facts={}, problems=tuple(collected.problems()), notes=(), error=str(message), loaded=None
         )

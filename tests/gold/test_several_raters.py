@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import dspy
 import pytest
 from small import FAST, cli, ok, write_jsonl
 
@@ -247,3 +248,53 @@ def test_a_log_is_scored_on_merged_labels_too() -> None:
     assert "--raters label_ann,label_bob,label_cho" in refused.err
     done = ok("evaluate", "recorded:log.jsonl", "--gold", "labels.jsonl", "--raters", "label_*", "--json")
     assert (done.json["cases"], done.json["scores"]["accuracy"]["value"]) == (54, 1.0)
+
+
+SCORES = {
+    # scores of one rater for equal inputs -> the score that counts
+    (4, 5): 5,  # halves are rounded up
+    (4, 4, 5): 4,
+    (1, 5): 3,
+    (2, 2): 2,
+}
+
+
+def score_judge() -> jurist.Judge:
+    """Return a judge of whole scores from 1 to 5."""
+
+    class Rate(dspy.Signature):
+        """Rate the reply."""
+
+        policy: str = dspy.InputField()
+        reply: str = dspy.InputField()
+        score: int = dspy.OutputField(ge=1, le=5)
+
+    return jurist.Judge(name="rate", signature=Rate, unit="reply")
+
+
+@pytest.mark.parametrize(
+    ("column", "reply"), [("score", "A reply."), ("score", "A  reply."), ("rater:ann", "A reply.")]
+)
+@pytest.mark.parametrize("scores", SCORES)
+def test_scores_for_equal_inputs_become_their_mean(scores: tuple[int, ...], column: str, reply: str) -> None:
+    rows: list[dict[str, Any]] = [{"policy": "Send it.", "reply": "Another.", "group": "g", column: 1}]
+    for number, score in enumerate(scores):
+        text = "A reply." if number == 0 else reply
+        rows.append({"policy": "Send it.", "reply": text, "group": "g", column: score})
+    gold = Gold.of(rows, score_judge())
+    cases = [case for case in gold.cases if case.inputs["reply"] != "Another."]
+    assert {case.gold for case in cases} == {(SCORES[scores],)}
+    assert {case.row["score"] for case in cases} == {SCORES[scores]}, "the row that is written has it, too"
+    averaged = "1 case" if len(cases) == 1 else "2 cases"
+    note = f"{averaged} with several scores of one rater for equal inputs: their mean counts"
+    assert (note in gold.notes) == (len(set(scores)) > 1)
+
+
+def test_labels_for_equal_inputs_are_refused_with_their_number_and_the_next_step(made: str) -> None:
+    rows = reply_rows(12)
+    rows.append({**rows[0], "label_ann": "hold"})
+    rows.append({**rows[2], "label_ann": "hold"})
+    with pytest.raises(GoldError, match="rater 'ann' calls the row both 'send' and 'hold'") as refused:
+        Gold.load(rows, made, raters="label_*")
+    assert "4 rows are bad" in str(refused.value)
+    assert "rejects" in str(refused.value)

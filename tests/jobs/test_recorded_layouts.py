@@ -41,7 +41,7 @@ RIGHT: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]], list[str], st
         ROWS,
         [{"id": row["id"], "verdict": row["verdict"]} for row in ROWS] * 2,
         [],
-        "12 labelled rows stand in it more than once: most verdicts count",
+        "12 labelled rows stand in it more than once: most verdicts count, of scores their mean",
     ),
     "most of three verdicts": (
         ROWS,
