@@ -57,6 +57,14 @@ class GoldData:
             return self.judge
         return self.judge.with_common(tuple(self.shared))
 
+    def source_column(self, field: str) -> str:
+        """Return the column of the source that holds a field of the judge; the field itself where none is named."""
+        for columns in (self.mapping.get("columns", {}), self.judge.columns):
+            for column, name in columns.items():
+                if name == field:
+                    return column
+        return field
+
     @property
     def labelled_by_model(self) -> bool:
         """Whether its card says that a model gave its labels, so that nothing about it is said of people."""

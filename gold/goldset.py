@@ -330,27 +330,26 @@ class _Builder:
         for place, source_row in labelled_rows(reading.rows):
             try:
                 row, row_place = as_row(self.judge, source_row, place)
-                items = [row]  # a sheet or a journal has the judge's own names
-                if row is source_row:
-                    items = self._map_row(row, row_place)
+                is_mapped = row is source_row  # a sheet or a journal has the judge's own names
+                items = [row]
+                if is_mapped:
+                    items = self.mapping.items(self.judge, row, row_place)
             except GoldError as error:
                 self.rejects.add(error, source_row)
                 continue
             for item in items:
+                judge_row = self.mapping.row(self.judge, item) if is_mapped else item
                 try:
-                    yield source_row, normalise(self.judge, item, row_place)
+                    yield source_row, normalise(self.judge, judge_row, row_place)
                 except GoldError as error:
                     if self._holds_no_case(error):
                         yield source_row, []
+                    elif is_mapped:
+                        self.rejects.add(
+                            self.mapping.naming_source_column(self.judge, error, item), source_row
+                        )
                     else:
                         self.rejects.add(error, source_row)
-
-    def _map_row(self, row: Row, place: Place) -> list[Row]:
-        """Return the rows that a row holds, with the judge's names for columns and labels."""
-        rows: list[Row] = []
-        for item in self.mapping.items(self.judge, row, place):
-            rows.append(self.mapping.row(self.judge, item))
-        return rows
 
     def _holds_no_case(self, error: GoldError) -> bool:
         """Whether a row with this error is no bad row: it has no input, and labelled gold is read strictly."""
@@ -367,7 +366,8 @@ class _Builder:
             try:
                 joined_case = join_cases(self.judge, read_cases)
             except GoldError as error:
-                self._reject_all(error, read_cases)
+                source_row = dict(read_cases[0].source_row)
+                self._reject_all(self.mapping.naming_source_column(self.judge, error, source_row), read_cases)
             else:
                 joined_cases[case_id] = joined_case
                 if have_different_labels(read_cases):
@@ -531,7 +531,10 @@ def _check_classes(gold: Gold, path: str) -> None:
     if not any(case.known for case in gold.cases):
         field = (label_keys(judge) or [judge.answer.field])[0]
         expects = judge.answer.scale.expects
+        column = gold.source_column(field)
         hint = f"add the column {field!r} with {expects}, or say which one it is: --column THEIRS={field}, "
+        if column != field:
+            hint = f"fill in the column {column!r} with {expects}, or name another one: --column THEIRS={field}, "
         rater_columns = [column for column, name in judge.columns.items() if is_rating(name)]
         if rater_columns:
             hint += f"or add the columns of the judge's raters: {', '.join(rater_columns)}"
@@ -539,7 +542,7 @@ def _check_classes(gold: Gold, path: str) -> None:
             hint += "or name the columns of several raters: --raters 'label_*'"
         if any(_is_rated(case) for case in gold.ambiguous):
             hint = "no row has a majority of its raters: let more people label it, or name another rule with --merge"
-        raise GoldError(f"none of the {gold.skipped} rows has a label", path=path, field=field, hint=hint)
+        raise GoldError(f"none of the {gold.skipped} rows has a label", path=path, field=column, hint=hint)
     lack = judge.answer.scale.check_part(gold.cases)
     if lack is not None:
         hint = f"add rows labelled {lack.missing_values}"

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ..cases import Label
 from ..errors import GoldError, UsageError, suggest_name
 from ..evaluation.votes import Rule
+from ..programs.judge import MISSING, NO_TEXT, hint_for_missing, hint_for_structure
 from ..text.turns import as_text
 from .columns import find_columns, is_silent
 from .files import Place, Row
 from .paths import EACH, flat, has_column, is_taken_back, read_path, rows_within
 from .rater_columns import match_rater_columns
-from .rows import REASON, is_rating, label_keys, row_keys, unquoted
+from .rows import REASON, cell, is_rating, label_keys, row_keys, unquoted
 
 if TYPE_CHECKING:
     from ..evaluation.scale import Scale
@@ -69,7 +70,7 @@ class RowMapping:
         if not self.raters:
             return self
         columns = dict(self.columns)
-        columns |= match_rater_columns(self.raters, _names_of(rows), path)
+        columns |= match_rater_columns(self.raters, names_of(rows, self.raters), path)
         return replace(self, columns=columns, raters=())
 
     def to_json(self) -> dict[str, dict[str, str]]:
@@ -123,18 +124,38 @@ class RowMapping:
                     "no row has this column", path=path, field=column, hint=suggest_name(column, columns)
                 )
 
-    def naming_absent_column(self, error: GoldError, row: Row) -> GoldError:
-        """Return the error of a row; if its field is to come from a column that is not there, one that says so."""
+    def naming_source_column(self, judge: Judge, error: GoldError, row: Row) -> GoldError:
+        """Return the error of a row with the column of the source that is wrong; the judge calls it otherwise.
+
+        Args:
+            judge: whose row it is.
+            error: names a field of the judge.
+            row: as the source has it, one item of its lists.
+        """
+        named = self._naming_column(judge, error, row)
+        further = [self._naming_column(judge, fault, row) for fault in error.further_errors]
+        named.further_errors = tuple(further)
+        return named
+
+    def _naming_column(self, judge: Judge, error: GoldError, row: Row) -> GoldError:
+        """Return one error with the column of the source."""
         for column, name in self.columns.items():
             if name == error.field and not has_column(row, column):
                 hint = f"the row has no column {column!r}, which --column {column}={name} names"
-                return GoldError(
-                    error.reason,
-                    path=error.path,
-                    line=error.line,
-                    field=name,
-                    hint=f"{hint}: {suggest_name(column, row)}",
-                )
+                return error.with_field(name, hint=f"{hint}: {suggest_name(column, row)}")
+        if error.reason == MISSING:
+            return error.with_field(error.field, hint=hint_for_missing(error.field, row))
+        for column, name in self._find_fields(judge, row).items():
+            position = error.field.removeprefix(name)  # of a unit or a member within the field
+            is_field = error.field.startswith(name) and (not position or position[0] in ".[")
+            if is_field and column != name and has_column(row, column):
+                hint = ""
+                value = cell(read_path(row, column))
+                if error.reason.startswith(NO_TEXT) and isinstance(value, list | Mapping):
+                    hint = hint_for_structure(column, value, name)
+                return error.with_field(column + position, hint=hint)
+        if is_rating(error.field) and not has_column(row, error.field):
+            return error.with_field("")  # a row for each rater has no column of one rater
         return error
 
     def items(self, judge: Judge, row: Row, place: Place | None = None) -> list[Row]:
@@ -209,12 +230,20 @@ def make_mapping(mapping: MappingLike | None) -> RowMapping:
     return RowMapping(columns=mapping or {})
 
 
-def _names_of(rows: Sequence[Row]) -> list[str]:
-    """Return the columns of some rows and the paths into them, each once."""
+def names_of(rows: Sequence[Row], patterns: Sequence[str] = ()) -> list[str]:
+    """Return the columns of some rows and the paths into them, each once.
+
+    Args:
+        rows: of a source.
+        patterns: names of columns; those with ``[]`` give the paths into the items of such a list, too.
+    """
     names: dict[str, None] = {}
     for row in rows:
         names.update(dict.fromkeys(row))
         names.update(dict.fromkeys(dict(flat(row))))
+        if any(EACH in pattern for pattern in patterns):
+            for item in rows_within(row, patterns):
+                names.update(dict.fromkeys(dict(flat(item))))
     return list(names)
 
 

@@ -88,7 +88,7 @@ class Source:
             try:
                 item_cases = normalise(self.judge, row, place)
             except GoldError as error:
-                raise self.mapping.naming_absent_column(error, item) from error
+                raise self.mapping.naming_source_column(self.judge, error, item) from error
             for case in item_cases:
                 group, part = group_of(self.judge, case), len(cases) + 1
                 case = replace(case, group=group, row=row, source_row=content, row_number=number, part=part)

@@ -3,7 +3,6 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from fnmatch import translate
 
 from ..errors import GoldError, suggest_name
 from .columns import LABEL_WORDS, PEOPLE_WORDS, are_labels, given_by, is_number, is_silent, label_text
@@ -48,12 +47,13 @@ def _matching_names(pattern: str, names: Sequence[str]) -> list[str]:
     """Return the names that a pattern names; a name is no pattern where a column is called so."""
     if pattern in names:
         return [pattern]
-    return [name for name in names if re.fullmatch(translate(pattern), name)]
+    expression = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
+    return [name for name in names if re.fullmatch(expression, name)]
 
 
 def _starred_part(name: str, pattern: str) -> str:
     """Return the part of a name for which the one star of a pattern stands; the name, if there is no such star."""
-    if name == pattern or pattern.count("*") != 1 or "?" in pattern or "[" in pattern:
+    if name == pattern or pattern.count("*") != 1 or "?" in pattern:
         return name
     prefix, _, suffix = pattern.partition("*")
     return name[len(prefix) : len(name) - len(suffix)].strip(" _-.:")
@@ -108,7 +108,8 @@ def _columns_by_stem(names: Sequence[str], prompt_words: set[str]) -> dict[tuple
         for position, part in enumerate(parts):
             words = [word.casefold() for word in parts]
             words[position] = "*"
-            is_rater = part.casefold() not in prompt_words | _SETTLING_WORDS
+            # A number is a rater's, also where the prompt names it: it asks for a score from 1 to 5.
+            is_rater = part.isdecimal() or part.casefold() not in prompt_words | _SETTLING_WORDS
             if is_rater and not (LABEL_WORDS | PEOPLE_WORDS).isdisjoint(words):
                 columns[tuple(words)][name] = part
     return columns

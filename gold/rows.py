@@ -302,6 +302,7 @@ def _rater_contradiction(rater: str, cases: Sequence[Case]) -> GoldError:
             place = Place(f"{first.source} and {second.source}")
             return place.wrong(
                 f"equal inputs, and rater {rater!r} calls {judged} {both}",
+                RATER + rater,
                 hint="keep one of the two labels, or name the raters apart",
             )
     raise AssertionError("no two of these cases have different labels of the rater")

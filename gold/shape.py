@@ -77,7 +77,7 @@ def shape_of(
             return True
         return any(_side_of_label(label, compared) for label in labels)
 
-    table = _read_table(source, role_of_column)
+    table = _read_table(source, list(role_of_column) + list(raters))
     role_of_column = {**match_rater_columns(raters, table.names, table.path), **role_of_column}
     pair = _pair_of(inputs, role_of_column, table.names)
     roles = _roles_of(inputs, pair)
@@ -134,14 +134,14 @@ class _Table:
     names: Sequence[str]  # these columns, each once, in the order in which they occur
 
 
-def _read_table(source: str | Path, role_of_column: Mapping[str, str]) -> _Table:
-    """Return the rows of a source, one for each item of the lists that the user's columns name."""
+def _read_table(source: str | Path, paths: Sequence[str]) -> _Table:
+    """Return the rows of a source, one for each item of the lists that some paths name."""
     reading = read(source)
     items: list[Row] = []
     flat_rows: list[Row] = []
     names: dict[str, None] = {}
     for place, row in reading.rows:
-        for item in rows_within(row, role_of_column, place):
+        for item in rows_within(row, paths, place):
             flat_row = dict(flat(item))
             items.append(item)
             flat_rows.append(flat_row)

@@ -355,7 +355,7 @@ def _too_few_groups(
     return GoldError(
         _with_near_groups(problem, gold),
         path=gold.source,
-        field="group",
+        field=gold.source_column("group"),
         hint=shared_hint(gold) or "give each row the name of its conversation or document as group",
     )
 

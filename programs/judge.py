@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 MISSING = "the field is missing"
 """What is wrong with a row that does not have one of the judge's inputs."""
+NO_TEXT = "it must be text"
+"""The start of what is wrong with a row that has a list or an object in place of a text."""
 Row: TypeAlias = Mapping[str, object]
 """Column -> its value, as a file has it."""
 Metric = str | Callable[[Any, Any], float]
@@ -678,23 +680,29 @@ def _fault(details: ErrorDetails, row: Row, path: str, line: int | None) -> Gold
     """Return one of pydantic's faults as an error of ours."""
     name = ".".join(map(str, details["loc"]))
     if details["type"] == "missing":
-        return GoldError(MISSING, path=path, line=line, field=name, hint=_hint_for_missing(name, row))
+        return GoldError(MISSING, path=path, line=line, field=name, hint=hint_for_missing(name, row))
     value = details.get("input")
     if value is None or (isinstance(value, float) and math.isnan(value)):
         hint = "fill in the cell (an empty text is one, too) or remove the row"
         return EmptyInputError("nothing is given", path=path, line=line, field=name, hint=hint)
     if details["type"] in ("string_type", "literal_error") and isinstance(value, list | Mapping):
-        inner_path, kind = "0", "a list"
-        if isinstance(value, Mapping):
-            inner_path, kind = str(next(iter(value), "")), "an object"
-        hint = f"say what in it is the text: --column {name}.{inner_path}={name}"
-        return GoldError(f"it must be text, got {kind}", path=path, line=line, field=name, hint=hint)
+        kind = "an object" if isinstance(value, Mapping) else "a list"
+        hint = hint_for_structure(name, value, name)
+        return GoldError(f"{NO_TEXT}, got {kind}", path=path, line=line, field=name, hint=hint)
     value_text = inspect.cleandoc(repr(value))[:80]
     hint = "correct the value or remove the row"
     return GoldError(f"{details['msg']}, got {value_text}", path=path, line=line, field=name, hint=hint)
 
 
-def _hint_for_missing(name: str, row: Row) -> str:
+def hint_for_structure(column: str, value: Sequence[object] | Mapping[str, object], name: str) -> str:
+    """Return the hint for a column that holds a list or an object in place of the text of a field."""
+    inner_path = "0"
+    if isinstance(value, Mapping):
+        inner_path = str(next(iter(value), ""))
+    return f"say what in it is the text: --column {shlex.quote(f'{column}.{inner_path}={name}')}"
+
+
+def hint_for_missing(name: str, row: Row) -> str:
     """Return the hint for a field that a row lacks: its columns, and how one of them is named."""
     columns = ", ".join(repr(key) for key in list(row)[:8]) or "nothing"
     meant_column = "THEIRS"

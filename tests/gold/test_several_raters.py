@@ -186,6 +186,7 @@ FOUND = {
     "human label|gpt label": [],  # one of them is a model's
     "label_ann label_bob": [],  # two columns of labels may be of two things
     "score_a score_b": [],
+    "score_r1 score_r2 score_r3": ["score_r1", "score_r2", "score_r3"],  # also where the prompt names 1
     "label_ann label_bob label_cho label_final": ["ann", "bob", "cho"],
     "label_polite label_correct label_complete": [],  # the prompt names them: they are criteria
     "city country street": [],
@@ -201,7 +202,7 @@ def test_columns_are_raters_by_their_names_and_their_labels(columns: str) -> Non
         for place, name in enumerate(names):
             row[name] = LABELS[(number + place) % len(LABELS)] if place else label
         rows.append(row)
-    prompt = "Is the reply polite, correct and complete? send or hold"
+    prompt = "Is the reply polite, correct and complete? send (1) or hold (5)"
     found = find_rater_columns(rows, names, prompt, lambda labels: set(labels) == {"send", "hold"})
     assert [field.removeprefix("rater:") for field in found.values()] == FOUND[columns]
     assert find_rater_columns(rows, names, prompt, lambda labels: False) == {}
@@ -298,3 +299,48 @@ def test_labels_for_equal_inputs_are_refused_with_their_number_and_the_next_step
         Gold.load(rows, made, raters="label_*")
     assert "4 rows are bad" in str(refused.value)
     assert "rejects" in str(refused.value)
+
+
+WRONG_ROWS = {
+    # what is wrong with a row -> the column of the file that the error names, and words of the error
+    "a rating": ({"label_bob": "maybe"}, "label_bob", "the rating 'maybe' does not fit the row"),
+    "an input": ({"Policy text": None}, "Policy text", "nothing is given"),
+    "a nested input": (
+        {"Policy text": {"en": "Yes."}},
+        "Policy text",
+        'mapping={"Policy text.en": "policy"}',
+    ),
+    "two labels": ({"label_cho": "hold"}, "label_cho", "rater 'cho' calls the row both 'send' and 'hold'"),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG_ROWS)
+def test_errors_name_the_columns_of_the_file(made: str, wrong: str) -> None:
+    rows: list[dict[str, Any]] = []
+    for row in reply_rows(12):
+        rows.append({**row, "Policy text": row["policy"], "Chat": row["group"]})
+        del rows[-1]["policy"], rows[-1]["group"]
+    changed, column, words = WRONG_ROWS[wrong]
+    rows.append({**rows[0], **changed})
+    mapping = {"Policy text": "policy", "Chat": "group"}
+    check = jurist.check_gold(rows, made, raters="label_*", mapping=mapping)
+    assert check.problems[0].field == column
+    assert f"field {column!r}" in check.error
+    assert words in check.error
+
+
+def test_too_few_groups_are_of_the_column_that_names_them(made: str) -> None:
+    rows: list[dict[str, Any]] = [{**row, "Chat": "one"} for row in reply_rows(12)]
+    check = jurist.check_gold(rows, made, raters="label_*", mapping={"Chat": "group"})
+    assert "field 'Chat': the 11 labelled cases are in 1 group" in check.error
+
+
+def test_raters_of_items_of_a_list_are_found_by_a_pattern(made: str) -> None:
+    rows = []
+    for row in reply_rows(12):
+        item = {"text": row["reply"], "label_ann": row["label_ann"], "label_bob": row["label_bob"]}
+        others = [{**item, "text": f"{row['reply']} {number}"} for number in range(4)]
+        rows.append({"policy": row["policy"], "sentences": [item, *others]})
+    gold = Gold.load(rows, made, raters="sentences[].label_*", mapping={"sentences[].text": "reply"})
+    assert {rater for case in gold.cases for rater in case.ratings} == {"ann", "bob"}
+    assert len(gold.cases) + len(gold.ambiguous) == 60
