@@ -44,6 +44,7 @@ ARGUMENTS: Mapping[str, str] = {
     "--holdout": 'holdout="{}"',
     "--input": 'rows="{}"',
     "--judge-model": 'verifier="{}"',
+    "--keep-groups": "mapping=jurist.RowMapping(keep_groups=True)",
     "--labels": "labels={}",
     "--margin": "margin={}",
     "--max": "maximum={}",

@@ -191,6 +191,9 @@ class SplitOptions(Options, group=True):
     split: str | None = option(
         "T/D/T", "train, dev and test in percent (default: 30/20/50 below 300 labelled rows, else 50/20/30)"
     )
+    keep_groups: bool = flag(
+        "groups are those of the file: texts that nearly repeat across them do not join them", rare=True
+    )
 
 
 class DocumentOptions(Options, group=True):

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from ..arguments.catalogue import ExportOptions, NewOptions, TrainingOptions
 from ..errors import GoldError, JudgeError, UsageError
 from ..gold.goldset import Gold, describe
+from ..gold.mapping import RowMapping
 from ..gold.rejects import Rejects
 from ..gold.shape import Shape, scale_of, shape_of, sides, sides_by_number
 from ..gold.writing import json_text
@@ -238,7 +239,8 @@ def write_training(options: TrainingOptions) -> Result:
     check_apart(options.output, options.input)
     loaded = load_judge(options.judge, store=store_of(options))
     print_notes(loaded.standing)
-    gold = Gold.load(options.input, loaded.judge)
+    mapping = RowMapping(keep_groups=options.keep_groups)
+    gold = Gold.load(options.input, loaded.judge, mapping=mapping)
     with progress(len(gold.cases), f"writing examples for {loaded.name}") as step:
         training = make_training(
             loaded, gold, options.part, seed=options.seed, shares=shares_of(options.split), on_case=step

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..arguments.groups import NameOptions, RaterOptions, RowOptions, StoreOptions
+from ..arguments.groups import NameOptions, RaterOptions, RowOptions, SplitOptions, StoreOptions
 from ..errors import UsageError
 from ..gold.mapping import RowMapping
 from ..gold.rejects import Rejects
@@ -40,6 +40,8 @@ def mapping_of(options: NameOptions) -> RowMapping:
     mapping = RowMapping(columns=dict(options.columns), labels=dict(options.labels))
     if isinstance(options, RaterOptions):
         mapping = replace(mapping, raters=options.raters, merge=options.merge)
+    if isinstance(options, SplitOptions):
+        mapping = replace(mapping, keep_groups=options.keep_groups)
     return mapping
 
 

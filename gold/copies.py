@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 _MIN_COPY = 40
 """Letters and digits from which a text that nearly repeats is a copy, and not chance."""
+_LITTLE_ALIKE = 0.3
+"""The share of equal shingles below which two texts have little in common."""
 
 
 def texts_of(inputs: Mapping[str, object], *, without: Collection[str] = ()) -> Iterator[str]:
@@ -97,6 +99,8 @@ class NearCopies:
     sources: tuple[
         str, ...
     ]  # for each group, the place of a case that is near one of another group, for messages
+    # the places of two cases of a chain: they are not near each other, others between them are; empty without any
+    ends: tuple[str, ...] = ()
 
 
 def find_near_copies(judge: Judge, cases: Sequence[Case]) -> tuple[NearCopies, ...]:
@@ -109,13 +113,33 @@ def find_near_copies(judge: Judge, cases: Sequence[Case]) -> tuple[NearCopies, .
             source_of_group.setdefault(case.group, case.source)
         _merge_unions(unions, near_cases)
 
+    cases_of_group: dict[str, list[Case]] = {}
+    for case in cases:
+        cases_of_group.setdefault(case.group, []).append(case)
     distinct_unions = {id(union): union for union in unions.values()}
     copies: list[NearCopies] = []
     for groups in sorted(map(sorted, distinct_unions.values())):
         if len(groups) > 1:
             sources = tuple(source_of_group[group] for group in groups)
-            copies.append(NearCopies(groups=tuple(groups), sources=sources))
+            ends: tuple[str, ...] = ()
+            if len(groups) > 2:
+                ends = _find_ends_of_chain(
+                    list(chain.from_iterable(map(cases_of_group.__getitem__, groups))), fields
+                )
+            copies.append(NearCopies(groups=tuple(groups), sources=sources, ends=ends))
     return tuple(copies)
+
+
+def _find_ends_of_chain(cases: Sequence[Case], fields: Sequence[str]) -> tuple[str, ...]:
+    """Return the places of the first case and the one least like it, if they have little in common; else nothing."""
+    similarity = np.zeros(len(cases))
+    for name in fields:
+        sketched = sketches([" ".join(strings(case.inputs.get(name))) for case in cases])
+        similarity = np.maximum(similarity, (sketched == sketched[0]).mean(axis=1))
+    farthest = int(similarity.argmin())
+    if similarity[farthest] >= _LITTLE_ALIKE:
+        return ()
+    return cases[0].source, cases[farthest].source
 
 
 def _merge_unions(unions: dict[str, set[str]], cases: Sequence[Case]) -> None:

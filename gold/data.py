@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from .copies import NearCopies
 
 
+KEEP_GROUPS = "groups"
+"""The part of a mapping that says that near copies join no groups."""
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class GoldData:
     """The labelled cases of one judge, with what is known of where they come from."""
@@ -92,7 +96,19 @@ class GoldData:
 
     @cached_property
     def near_copies(self) -> tuple[NearCopies, ...]:
-        """The groups of labelled cases that hold near copies of each other: a split takes them as one."""
+        """The groups of labelled cases that a split takes as one, because they hold near copies of each other."""
+        if self.keeps_groups:
+            return ()
+        return self.near_groups
+
+    @property
+    def keeps_groups(self) -> bool:
+        """Whether groups stay as the source names them, also where their texts nearly repeat."""
+        return KEEP_GROUPS in self.mapping
+
+    @cached_property
+    def near_groups(self) -> tuple[NearCopies, ...]:
+        """The groups of labelled cases that hold near copies of each other."""
         from .copies import find_near_copies  # numpy is not loaded to read gold
 
         labelled_cases: list[Case] = []

@@ -13,6 +13,7 @@ from ..evaluation.votes import Rule
 from ..programs.judge import MISSING, NO_TEXT, hint_for_missing, hint_for_structure
 from ..text.turns import as_text
 from .columns import find_columns, is_silent
+from .data import KEEP_GROUPS
 from .files import Place, Row
 from .paths import EACH, flat, has_column, is_taken_back, read_path, rows_within
 from .rater_columns import match_rater_columns
@@ -40,12 +41,14 @@ class RowMapping:
         raters: the columns that hold one rater's labels each, or patterns such as ``label_*``; what the star stands for
             is then the rater's name. The labels are merged (:func:`jurist.gold.raters.merge_gold`).
         merge: the rule that makes one label of theirs; default: the judge's, else ``majority``, and of scores ``mean``.
+        keep_groups: True keeps the groups of the source apart in a split also where their texts nearly repeat.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, Label] = field(default_factory=dict)
     raters: Sequence[str] = ()
     merge: Rule | None = None
+    keep_groups: bool = False
 
     @classmethod
     def of_json(cls, parts: Mapping[str, Mapping[str, Any]]) -> RowMapping:
@@ -54,6 +57,7 @@ class RowMapping:
             columns=parts.get("columns", {}),
             labels=parts.get("labels", {}),
             merge=parts.get("merge", {}).get("rule"),
+            keep_groups=KEEP_GROUPS in parts,
         )
 
     def with_named(self, raters: str | Sequence[str], merge: Rule | None) -> RowMapping:
@@ -82,6 +86,8 @@ class RowMapping:
             parts["labels"] = dict(self.labels)
         if self.merge is not None:
             parts["merge"] = {"rule": self.merge}
+        if self.keep_groups:
+            parts[KEEP_GROUPS] = {"near": "apart"}
         return parts
 
     def meant(self, label: str) -> str:

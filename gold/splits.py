@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ..cases import Case, Value, text_hash
-from ..errors import GoldError, UsageError, plural
+from ..errors import GoldError, UsageError, in_words_of_caller, plural
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
@@ -289,7 +289,7 @@ def split_gold(
         if judge.most_cases is not None:
             holdout_cases = tuple(draw_cases(holdout_cases, *judge.most_cases, seed))
         case_count = len(cases)
-        cases, near = _without_holdout(judge, cases, holdout_cases)
+        cases, near = _without_holdout(judge, cases, holdout_cases, join_near=not gold.keeps_groups)
         left_out = case_count - len(cases)
     groups = _unite_groups(cases, near)
     if len(groups) < len(share_of_part):
@@ -420,15 +420,18 @@ def _member_names(groups: Sequence[Group]) -> tuple[str, ...]:
 
 
 def _without_holdout(
-    judge: Judge, cases: Sequence[Case], holdout_cases: Sequence[Case]
+    judge: Judge, cases: Sequence[Case], holdout_cases: Sequence[Case], *, join_near: bool
 ) -> tuple[list[Case], tuple[NearCopies, ...]]:
-    """Return the cases of no group of the holdout, nor near one, and the near copies among them."""
+    """Return the cases of no group of the holdout, nor near one if near groups are joined, and the near copies."""
     from .copies import find_near_copies
 
     ids = {case.id for case in holdout_cases}
     groups = {case.group for case in holdout_cases}
     near: list[NearCopies] = []
-    for copies in find_near_copies(judge, list(cases) + list(holdout_cases)):  # no group is in two of them
+    all_copies: Sequence[NearCopies] = ()
+    if join_near:
+        all_copies = find_near_copies(judge, list(cases) + list(holdout_cases))
+    for copies in all_copies:  # no group is in two of them
         if groups.isdisjoint(copies.groups):
             near.append(copies)
         else:
@@ -489,12 +492,24 @@ def _with_near_groups(problem: str | None, gold: GoldData) -> str:
 
 def near_groups_words(gold: GoldData) -> str:
     """Return how many groups are near copies of each other, with an example, in words; empty if none are."""
-    near = gold.near_copies
+    near = gold.near_groups
     if not near:
         return ""
     group_count = sum(len(copies.groups) for copies in near)
     example = " and ".join(near[0].sources[:2])
-    return f"{group_count} groups hold nearly the same texts and count as {len(near)}, for example {example}"
+    if gold.keeps_groups:
+        return in_words_of_caller(
+            f"{group_count} groups hold nearly the same texts and stay apart (--keep-groups), for example {example}: "
+            "the test may be easier than new rows"
+        )
+    words = f"{group_count} groups hold nearly the same texts and count as {len(near)}, for example {example}"
+    largest = max(near, key=lambda copies: len(copies.groups))
+    if largest.ends:
+        words += (
+            f"; the largest is a chain of {len(largest.groups)} groups, whose ends {' and '.join(largest.ends)} have "
+            "little in common (--keep-groups leaves the groups as they are in the file)"
+        )
+    return in_words_of_caller(words)
 
 
 def checked_shares(shares: Sequence[float]) -> Shares:

@@ -12,7 +12,7 @@ from ..gold.goldset import Gold, convert_gold, describe
 from ..gold.mapping import MappingLike, RowMapping, make_mapping
 from ..gold.raters import Strata, name_raters, rating_columns, rules_of, strata
 from ..gold.rejects import Problem, Rejects
-from ..gold.splits import PARTS, Shares
+from ..gold.splits import PARTS, Shares, near_groups_words
 from ..keeping.artifacts import Store
 from ..programs.judge import Judge
 from .scores import agreement_tables, ceiling_card, ceiling_table, rules_table
@@ -327,12 +327,9 @@ def _list_gold_notes(gold: Gold, rejects: Rejects) -> list[str]:
     if gold.unlabelled_words:
         notes.append(gold.unlabelled_words)
     notes.extend(gold.blank_words)
-    if gold.near_copies:
-        group_count = sum(len(copies.groups) for copies in gold.near_copies)
-        example = " and ".join(gold.near_copies[0].sources[:2])
-        notes.append(
-            f"{group_count} groups hold near copies and count as {len(gold.near_copies)}, for example {example}"
-        )
+    near_words = near_groups_words(gold)
+    if near_words:
+        notes.append(near_words)
     return notes
 
 

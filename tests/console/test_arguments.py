@@ -85,6 +85,7 @@ ELSEWHERE = {
         "no_questions": "questions",
         "own_answer": "own_answer",  # in Python True, where no option is given
         "no_own_answer": "own_answer",
+        "keep_groups": "RowMapping.keep_groups",
     },
     **{"labels": "RowMapping.labels", "columns": "RowMapping.columns", "trust": "load.trust"},
     **{"per_document": "Judge.most_cases", "types": "Judge.expand", "characters": "Judge.expand"},

@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 from judges import CHECK
 from small import claims, cli, write_jsonl
 
+import jurist
 from jurist.cases import text_hash
 from jurist.errors import GoldError
 from jurist.gold.copies import find_near_cases, sketched_rows
 from jurist.gold.goldset import Gold
+from jurist.gold.splits import near_groups_words
 from jurist.programs.fect import FECT
 from jurist.programs.judge import Judge
 
@@ -136,7 +138,7 @@ def test_the_check_names_them() -> None:
     rows = claims()
     write_jsonl(Path("gold.jsonl"), [*rows, changed(rows[4], 1)])
     done = cli("gold", "check", "fect", "--gold", "gold.jsonl")
-    assert "2 groups hold near copies" in done.out
+    assert "2 groups hold nearly the same texts" in done.out
     assert "for example gold.jsonl:43 and gold.jsonl:4" in done.out
     found = cli("gold", "check", "fect", "--gold", "gold.jsonl", "--json").json["near_copies"]
     assert [one["groups"] for one in found] == [["copy-1", "talk-1"]]
@@ -225,3 +227,40 @@ def test_rows_that_were_seen_are_known_by_what_is_not_shared() -> None:
     assert split.judge.common == ("text",)
     assert not find_near_cases(split.judge, split.test, seen)
     assert find_near_cases(split.judge, split.train[:3], seen) == {case.id for case in split.train[:3]}
+
+
+def chain_rows(groups: int) -> list[tuple[str, str]]:
+    """Return rows whose policies change by a few words from one to the next, then rows that are like no other."""
+    draw = random.Random(0)
+    words = [text_hash(str(number))[:7] for number in range(40)]
+    rows = []
+    for number in range(groups):
+        rows.append((" ".join(words), f"Reply {number}."))
+        for place in draw.sample(range(40), 4):
+            words[place] = text_hash(f"{number} {place}")[:7]
+    for number in range(30):
+        policy = " ".join(text_hash(f"other {number} {place}")[:7] for place in range(40))
+        rows.append((policy, f"Other {number}."))
+    return rows
+
+
+def test_a_chain_of_near_copies_is_told_and_can_be_kept_apart() -> None:
+    rows = gold_of(CHECK, *chain_rows(9))
+    (near,) = rows.near_copies
+    assert (len(near.groups), near.ends[0]) == (9, "rows:1")
+    words = near_groups_words(rows)
+    assert "the largest is a chain of 9 groups, whose ends rows:1 and rows:" in words
+    assert "mapping=jurist.RowMapping(keep_groups=True)" in words
+    apart = replace(rows, mapping=jurist.RowMapping(keep_groups=True).to_json())
+    assert apart.near_copies == ()
+    assert "9 groups hold nearly the same texts and stay apart" in near_groups_words(apart)
+    split = apart.split(0)
+    assert len({case.group for part in (split.train, split.dev, split.test) for case in part}) == 39
+    assert jurist.RowMapping.of_json(apart.mapping).keep_groups, "the card reads it again"
+
+
+def test_near_copies_of_one_text_are_no_chain() -> None:
+    policy = " ".join(text_hash(str(number))[:7] for number in range(40))
+    copies = [(f"{policy} {number}", f"Reply {number}.") for number in range(5)]
+    (near,) = gold_of(CHECK, *copies, *chain_rows(1)[1:]).near_copies
+    assert near.ends == ()
