@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, Protocol
@@ -69,7 +69,8 @@ class InnerEngine(Protocol):
     Some have further members, which a channel uses where they exist: ``check(request)`` refuses a request that cannot
     be answered, ``settings_of(request)`` names the settings that would be sent, ``settings`` are further values that
     decide the answers, ``has_price`` says whether a call's cost is known beforehand, and ``local`` that nothing is
-    waited for.
+    waited for. ``split_request(request)`` gives the requests in which one is sent that is too large, and
+    ``join_responses(responses)`` makes one response of those to them.
     """
 
     def complete(self, request: Request) -> tuple[Response, float | None]:
@@ -179,6 +180,8 @@ class Channel:
         self.pace = pace or Pace()
         self._refuse_unanswerable: Callable[[Request], None] | None = getattr(inner, "check", None)
         self._settings_of: Callable[[Request], frozenset[str]] | None = getattr(inner, "settings_of", None)
+        self._split: Callable[[Request], Sequence[Request]] | None = getattr(inner, "split_request", None)
+        self._join: Callable[[Sequence[Response]], Response] | None = getattr(inner, "join_responses", None)
         self._is_timed = not getattr(inner, "local", False)
         self._estimate = CallEstimate()
         self._has_earlier_estimate = False
@@ -223,6 +226,21 @@ class Channel:
         return await self._answer(request, _Way(self.inner.acomplete, asyncio.sleep))
 
     async def _answer(self, request: Request, way: _Way) -> Response:
+        """Return the response to a request, each part of which is a call of its own."""
+        if self._split is None:
+            return await self._answer_part(request, way)
+        parts = self._split(request)
+        if len(parts) == 1:
+            return await self._answer_part(request, way)
+        responses: list[Response] = []
+        for part in parts:
+            responses.append(await self._answer_part(part, way))
+        assert self._join is not None
+        joined = self._join(responses)
+        note_answer(answer_of(joined, None, probabilities_of(joined)))
+        return joined
+
+    async def _answer_part(self, request: Request, way: _Way) -> Response:
         """Return the response from the journal, or that of the endpoint."""
         call = self._look_up(request_of_draw(request))
         if call.past.answer:

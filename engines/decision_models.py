@@ -7,8 +7,10 @@ Two protocols: ``POST /v1/systemone``, which DSPy's TypeSafe provider writes and
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Final
 
 import dspy
@@ -18,7 +20,7 @@ from dspy.lm15 import data as data_part
 
 from ..arguments.groups import Endpoint
 from ..errors import ModelError, UsageError
-from .conversion import without_key
+from .conversion import reply_text, without_key
 from .decision_questions import (
     Decisions,
     Distribution,
@@ -32,13 +34,15 @@ from .direct import Direct, wait_in_thread
 from .draws import LABEL_PROBABILITIES, TypedRequest, typed_request
 from .extras import body_fields, headers_of, secrets_in
 from .failure_kinds import FailureKind
-from .failures import RefusedRowError, brief, kind_of, timed_out
+from .failures import brief, kind_of, timed_out
 from .prices import input_cost, stated_cost
 
 OPENAI_DECISIONS: Final = "decisions"
 """The provider in the names of OpenAI's decision models."""
-_MOST_QUESTIONS: Final = 400
+MOST_QUESTIONS: Final = 400
 """The most questions of a request to OpenAI's endpoint, and to an endpoint that says nothing of a limit."""
+_PART: Final = "questions_of_part"
+"""The name of the response format of a request that asks only some of the questions."""
 _ENDS: Final = ("/systemone", "/decisions", "/v1")
 """Ends of an address that are added again where the request is written."""
 
@@ -97,7 +101,43 @@ class DecisionModel:
 
         Like :meth:`complete`, it looks at the typed request of this context, of which ``request`` is the prompt.
         """
-        typed_questions(_typed_request_of_context(self.name))
+        typed = _typed_request_of_context(self.name)
+        if not self._is_of_openai:
+            for name, value in typed.inputs.items():
+                if isinstance(value, dspy.Image):
+                    raise ModelError(
+                        f"{self.name} is asked about texts, and {name!r} is an image",
+                        hint="name a model that sees images: one of decisions/..., or a chat model",
+                    )
+        typed_questions(typed)
+
+    def split_request(self, request: Request) -> Sequence[Request]:
+        """Return the requests in which the questions of the typed request of this context are sent.
+
+        There are several where a request cannot take them all. Each of them names its questions.
+        """
+        questions = typed_questions(_typed_request_of_context(self.name))
+        if len(questions) <= MOST_QUESTIONS:
+            return (request,)
+        parts: list[Request] = []
+        for start in range(0, len(questions), MOST_QUESTIONS):
+            names = [question.name for question in questions[start : start + MOST_QUESTIONS]]
+            schema = {"type": "object", "required": names}
+            response_format = {"type": "json_schema", "name": _PART, "schema": schema}
+            parts.append(replace(request, config=replace(request.config, response_format=response_format)))
+        return parts
+
+    def join_responses(self, responses: Sequence[Response]) -> Response:
+        """Return one response to the typed request of this context, made of those to the parts of its request."""
+        distributions: dict[str, Distribution] = {}
+        for response in responses:
+            distributions.update(json.loads(reply_text(response)))
+        usage = Usage(
+            input_tokens=sum(response.usage.input_tokens or 0 for response in responses),
+            output_tokens=sum(response.usage.output_tokens or 0 for response in responses),
+        )
+        typed = _typed_request_of_context(self.name)
+        return self._as_response(typed, self._decisions(typed, distributions), usage, responses[0].model)
 
     def complete(self, request: Request) -> tuple[Response, float | None]:
         """Return the response to the typed request of this context, and its cost in US dollars.
@@ -109,22 +149,23 @@ class DecisionModel:
             The response, and the cost; ``None`` if that is not known.
         """
         typed = _typed_request_of_context(self.name)
-        response = wait_in_thread(self._answer(typed))
+        response = wait_in_thread(self._answer(typed, request))
         return response, self._cost(response)
 
     async def acomplete(self, request: Request) -> tuple[Response, float | None]:
         """Return the response and the cost as :meth:`complete` does, inside a running event loop."""
-        response = await self._answer(_typed_request_of_context(self.name))
+        response = await self._answer(_typed_request_of_context(self.name), request)
         return response, self._cost(response)
 
-    async def _answer(self, typed: TypedRequest) -> Response:
-        """Return the response to a typed request: its values as text, and the probabilities of its labels."""
+    async def _answer(self, typed: TypedRequest, request: Request) -> Response:
+        """Return the response to a typed request: its values as text, and the probabilities of its labels.
+
+        The response to a part of its questions has all of their probabilities as its text.
+        """
         questions = typed_questions(typed)
-        if len(questions) > _MOST_QUESTIONS:
-            raise RefusedRowError(
-                FailureKind.TOO_LONG,
-                f"{len(questions)} questions of one row, and a request takes at most {_MOST_QUESTIONS}",
-            )
+        names_of_part = _question_names(request)
+        if names_of_part:
+            questions = tuple(question for question in questions if question.name in names_of_part)
         subject = subject_of_request(typed)
         with self._naming_faults():
             async with asyncio.timeout(self._endpoint.timeout):
@@ -132,28 +173,29 @@ class DecisionModel:
                     distributions, usage, answering_model = await self._ask_openai(subject, questions)
                 else:
                     distributions, usage, answering_model = await self._ask_system_one(subject, questions)
-        try:
-            decisions = make_decisions(typed, distributions)
-        except (KeyError, ValueError) as error:
-            raise LMProviderError(f"unusable probabilities: {error}", model=self.name) from error
-        response = self._as_response(typed, decisions, usage, answering_model)
+        if names_of_part:
+            response = _response(json.dumps(distributions), usage, answering_model)
+        else:
+            decisions = self._decisions(typed, distributions)
+            response = self._as_response(typed, decisions, usage, answering_model)
         for secret in self._secrets:
             response = without_key(response, secret)
         return response
+
+    def _decisions(self, typed: TypedRequest, distributions: Mapping[str, Distribution]) -> Decisions:
+        """Return the values that probabilities give; an error of the provider where they give none."""
+        try:
+            return make_decisions(typed, distributions)
+        except (KeyError, ValueError) as error:
+            raise LMProviderError(f"unusable probabilities: {error}", model=self.name) from error
 
     def _as_response(
         self, typed: TypedRequest, decisions: Decisions, usage: Usage, answering_model: str
     ) -> Response:
         """Return decisions as a response, whose text is one that the adapter of the request reads."""
         text = typed.adapter.format_assistant_message_content(typed.signature, dict(decisions.values))
-        return Response(
-            id=None,
-            model=answering_model,
-            message=Message.assistant(text.strip()),
-            finish_reason="stop",
-            usage=usage,
-            provider_data={LABEL_PROBABILITIES: decisions.probabilities},
-        )
+        response = _response(text.strip(), usage, answering_model)
+        return replace(response, provider_data={LABEL_PROBABILITIES: decisions.probabilities})
 
     async def _ask_system_one(
         self, subject: Subject, questions: tuple[TypedQuestion, ...]
@@ -230,6 +272,25 @@ def _typed_request_of_context(name: str) -> TypedRequest:
     return typed
 
 
+def _question_names(request: Request) -> frozenset[str]:
+    """Return the names of the questions of a part (:meth:`DecisionModel.split_request`); empty for a whole request."""
+    response_format = request.config.response_format or {}
+    if response_format.get("name") != _PART:
+        return frozenset()
+    return frozenset(response_format["schema"]["required"])
+
+
+def _response(text: str, usage: Usage, answering_model: str) -> Response:
+    """Return a whole response with this text."""
+    return Response(
+        id=None,
+        model=answering_model,
+        message=Message.assistant(text),
+        finish_reason="stop",
+        usage=usage,
+    )
+
+
 def _as_judgment(question: TypedQuestion) -> dict[str, Any]:
     """Return a question as a property of a JSON schema, as DSPy's TypeSafe provider reads it."""
     if question.kind == "predicate":
@@ -254,9 +315,6 @@ def _as_judgment(question: TypedQuestion) -> dict[str, Any]:
 
 def openai_body(model_name: str, subject: Subject, questions: tuple[TypedQuestion, ...]) -> dict[str, Any]:
     """Return the body of a request to OpenAI's endpoint (``openai.types.DecisionCreateParams``)."""
-    text = subject
-    if not isinstance(subject, str):
-        text = "\n\n".join(f"{field}:\n{words}" for field, words in subject.items())
     entries: list[dict[str, Any]] = []
     for question in questions:
         entry: dict[str, Any] = {
@@ -272,7 +330,26 @@ def openai_body(model_name: str, subject: Subject, questions: tuple[TypedQuestio
         else:
             entry["levels"] = [_described_entry("label", level, question) for level in question.choices]
         entries.append(entry)
-    return {"model": model_name, "input": text, "questions": entries}
+    return {"model": model_name, "input": _openai_input(subject), "questions": entries}
+
+
+def _openai_input(subject: Subject) -> str | list[dict[str, Any]]:
+    """Return what questions are about as OpenAI's protocol has it: a text, or a message where there are images."""
+    if isinstance(subject, str):
+        return subject
+    texts: list[str] = []
+    parts: list[dict[str, str]] = []
+    for field, value in subject.items():
+        if isinstance(value, dspy.Image):
+            if len(subject) > 1:
+                parts.append({"type": "input_text", "text": f"{field}:"})
+            parts.append({"type": "input_image", "image_url": value.url})
+        else:
+            texts.append(f"{field}:\n{value}")
+            parts.append({"type": "input_text", "text": texts[-1]})
+    if len(texts) == len(subject):
+        return "\n\n".join(texts)
+    return [{"role": "user", "content": parts}]
 
 
 def _described_entry(key: str, choice: str, question: TypedQuestion) -> dict[str, str]:

@@ -19,8 +19,8 @@ from .offline.shapes import Field, declared_field
 from .token_probabilities import closed_fields
 
 QuestionKind: TypeAlias = Literal["predicate", "choice", "score"]
-Subject: TypeAlias = str | dict[str, str]
-"""The text that questions are about: that of the only input, or input field -> text."""
+Subject: TypeAlias = str | dict[str, str | dspy.Image]
+"""What questions are about: the text of the only input, or input field -> text or image."""
 Distribution: TypeAlias = Mapping[str, float]
 """Choice, or place of a level from 0 -> probability; of a predicate, ``true`` and ``false``."""
 
@@ -89,18 +89,23 @@ class Decisions:
 
 
 def subject_of_request(request: TypedRequest) -> Subject:
-    """Return the subject of the questions of a request: the text of its inputs."""
-    texts: dict[str, str] = {}
+    """Return the subject of the questions of a request: its inputs."""
+    values: dict[str, str | dspy.Image] = {}
     for name, info in request.signature.input_fields.items():
         if name not in request.inputs:
             continue
         value = request.inputs[name]
+        if isinstance(value, dspy.Image):
+            values[name] = value
+            continue
         if not isinstance(value, str):
             value = format_field_value(field_info=info, value=value)
-        texts[name] = str(value)
-    if len(texts) == 1:
-        return next(iter(texts.values()))
-    return texts
+        values[name] = str(value)
+    if len(values) == 1:
+        (only_value,) = values.values()
+        if isinstance(only_value, str):
+            return only_value
+    return values
 
 
 def typed_questions(request: TypedRequest) -> tuple[TypedQuestion, ...]:
@@ -110,12 +115,6 @@ def typed_questions(request: TypedRequest) -> tuple[TypedQuestion, ...]:
             "a decision model is shown no demonstrations, and this prompt has some",
             hint="compile the judge for this model: jurist compile JUDGE --model systemone/NAME --api-base URL",
         )
-    for name, value in request.inputs.items():
-        if isinstance(value, dspy.Image):
-            raise ModelError(
-                f"decision models are asked about texts, and {name!r} is an image",
-                hint="name a chat model that sees images",
-            )
     questions = _numbered_questions(request)
     for field in _output_fields(request):
         questions += _questions_about(field, request)

@@ -1,17 +1,23 @@
 """Decision models as engines: real ones on 127.0.0.1, by both protocols, through the one channel."""
 
+import base64
+import contextlib
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 import dspy
 import pytest
 from deciders import OpenAIDecisions, decider, serving_sparrow
+from pictures import png
 from pydantic import BaseModel
 
 from jurist.engines.channel import CallContext
 from jurist.engines.decision_questions import join_wording, split_wording, typed_questions
 from jurist.engines.draws import TypedRequest
-from jurist.engines.meter import Budget
+from jurist.engines.journal import Journal
+from jurist.engines.ledger import Ledger
+from jurist.engines.meter import Budget, Meter
 from jurist.engines.models import Model, connect
 from jurist.errors import BudgetExhausted, ModelError, UsageError
 from jurist.evaluation.votes import Sampling
@@ -130,8 +136,8 @@ class Sentences(dspy.Signature):
     labels: list[Item] = dspy.OutputField()
 
 
-def test_each_sentence_is_a_question_of_one_request(sparrow: str) -> None:
-    judge = Judge(
+def sentence_judge() -> Judge:
+    return Judge(
         name="sentences",
         signature=Sentences,
         answer=PerSentence(
@@ -141,6 +147,10 @@ def test_each_sentence_is_a_question_of_one_request(sparrow: str) -> None:
             positive=frozenset({"unsupported"}),
         ),
     )
+
+
+def test_each_sentence_is_a_question_of_one_request(sparrow: str) -> None:
+    judge = sentence_judge()
     row = {"policy": "Refunds take 5 days.", "sentences": ["A refund takes 5 days.", "You get 10 % off."]}
     asker, context = asker_of(judge, sparrow)
     (verdict,) = asker.ask_all([judge.case(row)])
@@ -239,21 +249,43 @@ def test_reasoning_is_free_text_and_refused(sparrow: str) -> None:
     assert context.ledger.spend().calls == 0
 
 
-def test_an_image_is_refused_before_any_call(sparrow: str) -> None:
-    fields: dict[str, Any] = {
-        "picture": (dspy.Image, dspy.InputField()),
-        "shown": (Literal["yes", "no"], dspy.OutputField()),
-    }
-    judge = Judge(
+def picture_judge(*texts: str) -> Judge:
+    fields: dict[str, Any] = {"picture": (dspy.Image, dspy.InputField())}
+    for name in texts:
+        fields[name] = (str, dspy.InputField())
+    fields["shown"] = (Literal["yes", "no"], dspy.OutputField())
+    return Judge(
         name="pictures", signature=dspy.Signature(fields, "Is it a cat?"), positive="yes", unit="picture"
     )
-    asker, context = asker_of(judge, sparrow)
-    dot = (
-        "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVO"
-        "RK5CYII="
-    )
+
+
+DOT = f"data:image/png;base64,{base64.b64encode(png(1)).decode()}"
+LABELLED = [
+    {"type": "input_text", "text": "picture:"},
+    {"type": "input_image", "image_url": DOT},
+    {"type": "input_text", "text": "caption:\nMine"},
+]
+
+
+@pytest.mark.parametrize(
+    ("texts", "parts"),
+    [((), [{"type": "input_image", "image_url": DOT}]), (("caption",), LABELLED)],
+)
+def test_openais_endpoint_is_sent_images(texts: tuple[str, ...], parts: list[dict[str, str]]) -> None:
+    judge = picture_judge(*texts)
+    with OpenAIDecisions() as server:
+        (verdict,) = ask(judge, server.url, [{"picture": DOT, "caption": "Mine"}], "decisions/gpt-6-luna")
+        (body,) = server.bodies
+    assert body["input"] == [{"role": "user", "content": parts}]
+    assert verdict.status == "verdict"
+
+
+@pytest.mark.parametrize("name", ["systemone/sparrow", "typesafe/jev-latest"])
+def test_an_endpoint_that_takes_texts_alone_is_sent_no_image(sparrow: str, name: str) -> None:
+    judge = picture_judge()
+    asker, context = asker_of(judge, sparrow, name)
     with pytest.raises(ModelError, match="is an image"):
-        asker.ask_all([judge.case({"picture": dot})])
+        asker.ask_all([judge.case({"picture": DOT})])
     assert context.ledger.spend().calls == 0
 
 
@@ -314,3 +346,93 @@ def test_wording_is_joined_and_taken_apart(labels: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("name", ["decisions/gpt-6-luna", "typesafe/jev-latest", "systemone/gpt-5"])
 def test_no_hidden_reasoning_is_expected_of_a_decision_model(name: str) -> None:
     assert Model(name).expected_reasoning == 0
+
+
+class CountingDecisions(OpenAIDecisions):
+    """OpenAI's endpoint, which says yes to sentences with an even number, and fails from a request on."""
+
+    def __init__(self, answered: int = 10**9) -> None:
+        super().__init__()
+        self.answered = answered
+
+    def answer(self, path: str, authorization: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        """Return status and body of the reply to a request."""
+        if len(self.bodies) >= self.answered:
+            return 400, {"error": {"message": "This is not safe", "code": "content_filter"}}
+        return super().answer(path, authorization, body)
+
+    def answer_question(self, text: str, question: dict[str, Any]) -> dict[str, Any]:
+        """Return the answer to a question."""
+        number = int(question["name"].rpartition("_")[2])
+        choices = [entry["value"] for entry in question["choices"]]
+        shares = [0.9, 0.1] if number % 2 == 0 else [0.1, 0.9]
+        probabilities = [
+            {"value": choice, "probability": share} for choice, share in zip(choices, shares, strict=True)
+        ]
+        return {
+            "type": "choice",
+            "name": question["name"],
+            "choice": choices[shares.index(max(shares))],
+            "confidence": 0.8,
+            "probabilities": probabilities,
+        }
+
+
+SENTENCES = [f"Sentence {number}." for number in range(1, 902)]
+LONG_ROW = {"policy": "p", "sentences": SENTENCES}
+
+
+def test_more_questions_than_a_request_takes_are_several_requests_of_one_row() -> None:
+    with CountingDecisions() as server:
+        asker, context = asker_of(sentence_judge(), server.url, "decisions/gpt-6-luna")
+        (verdict,) = asker.ask_all([sentence_judge().case(LONG_ROW)])
+        sizes = [len(body["questions"]) for body in server.bodies]
+    assert sizes == [400, 400, 101]
+    assert verdict.values == tuple(
+        "supported" if number % 2 == 0 else "unsupported" for number in range(1, 902)
+    )
+    assert verdict.probabilities[1]["supported"] == pytest.approx(0.9)
+    spend = context.ledger.spend()
+    assert spend.calls == 3
+    tokens = sum(len(body["input"].split()) for body in server.bodies)
+    assert spend.input_tokens == tokens
+    assert spend.cost == pytest.approx(tokens * 0.10 / 1e6)
+
+
+def test_a_row_of_which_one_request_is_refused_is_one_abstention() -> None:
+    with CountingDecisions(answered=2) as server:
+        asker, context = asker_of(sentence_judge(), server.url, "decisions/gpt-6-luna")
+        (verdict,) = asker.ask_all([sentence_judge().case(LONG_ROW)])
+    assert verdict.status == "abstained"
+    assert set(verdict.values) == {None}
+    assert context.ledger.spend().calls == 3
+
+
+def test_each_request_of_a_row_counts_in_the_budget() -> None:
+    with CountingDecisions() as server:
+        asker, context = asker_of(sentence_judge(), server.url, "decisions/gpt-6-luna", Budget(calls=2))
+        with pytest.raises(BudgetExhausted):
+            asker.ask_all([sentence_judge().case(LONG_ROW)])
+        assert len(server.bodies) == 2
+    assert context.ledger.spend().calls == 2
+
+
+def test_a_resumed_row_asks_only_the_requests_that_are_missing(tmp_path: Path) -> None:
+    verdicts = []
+    with CountingDecisions() as server:
+        for calls in (2, 10):
+            context = CallContext(
+                ledger=Ledger(), meter=Meter(Budget(calls=calls)), journal=Journal(tmp_path / "calls.db")
+            )
+            lm = connect(Model("decisions/gpt-6-luna", api_base=server.url), context)
+            judge = sentence_judge()
+            asker = Asker(judge=judge, program=judge.basic(), lm=lm)
+            with contextlib.suppress(BudgetExhausted):
+                verdicts += asker.ask_all([judge.case(LONG_ROW)])
+            context.journal.close()
+        sizes = [len(body["questions"]) for body in server.bodies]
+    assert sizes == [400, 400, 101]
+    assert context.ledger.spend().calls == 1
+    assert context.ledger.spend().replayed == 2
+    (verdict,) = verdicts
+    assert verdict.values[0] == "unsupported"

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
@@ -120,16 +120,17 @@ class OpenAIDecisions(LoopbackServer):
         if self.fault:
             return self.fault, {"error": {"message": "slow down"}}
         try:
-            TypeAdapter(DecisionCreateParams).validate_python(body, strict=False)
+            read_whole(TypeAdapter(DecisionCreateParams).validate_python(body, strict=False))
         except ValidationError as error:
             return 422, {"error": {"message": str(error)}}
         self.bodies.append(body)
-        answers = [self.answer_question(body["input"], question) for question in body["questions"]]
+        text = text_of_input(body["input"])
+        answers = [self.answer_question(text, question) for question in body["questions"]]
         details = {"cache_write_tokens": 0, "cached_tokens": 0}
         usage = {
-            "input_tokens": len(body["input"].split()),
+            "input_tokens": len(text.split()),
             "output_tokens": 0,
-            "total_tokens": len(body["input"].split()),
+            "total_tokens": len(text.split()),
             "input_tokens_details": details,
             "output_tokens_details": {"reasoning_tokens": 0},
         }
@@ -139,6 +140,27 @@ class OpenAIDecisions(LoopbackServer):
     def answer_question(self, text: str, question: dict[str, Any]) -> dict[str, Any]:
         """Return the answer to a question, by the model itself."""
         return _answer(text, question)
+
+
+def read_whole(value: object) -> None:
+    """Read all parts of a validated value: pydantic checks the items of an ``Iterable`` as they are read."""
+    if isinstance(value, dict):
+        for part in value.values():
+            read_whole(part)
+    elif isinstance(value, Iterable) and not isinstance(value, str):
+        for part in value:
+            read_whole(part)
+
+
+def text_of_input(value: str | list[dict[str, Any]]) -> str:
+    """Return the text of an input: itself, or that of the text parts of its messages."""
+    if isinstance(value, str):
+        return value
+    texts: list[str] = []
+    for message in value:
+        for part in message["content"]:
+            texts.append(part.get("text", ""))
+    return "\n\n".join(texts)
 
 
 def _answer(text: str, question: dict[str, Any]) -> dict[str, Any]:
