@@ -12,12 +12,18 @@ import sys
 import threading
 import time
 import urllib.request
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
 from openai.types import Decision, DecisionCreateParams
+from openai.types.decision_create_params import (
+    Question,
+    QuestionQuestionParamChoiceChoice,
+    QuestionQuestionParamScoreLevel,
+)
+from openai.types.decision_input_part_union_param import DecisionInputPartUnionParam
 from pydantic import TypeAdapter, ValidationError
 from sparrow_decider import Decider
 
@@ -120,7 +126,7 @@ class OpenAIDecisions(LoopbackServer):
         if self.fault:
             return self.fault, {"error": {"message": "slow down"}}
         try:
-            read_whole(TypeAdapter(DecisionCreateParams).validate_python(body, strict=False))
+            check_body(body)
         except ValidationError as error:
             return 422, {"error": {"message": str(error)}}
         self.bodies.append(body)
@@ -142,14 +148,28 @@ class OpenAIDecisions(LoopbackServer):
         return _answer(text, question)
 
 
-def read_whole(value: object) -> None:
-    """Read all parts of a validated value: pydantic checks the items of an ``Iterable`` as they are read."""
-    if isinstance(value, dict):
-        for part in value.values():
-            read_whole(part)
-    elif isinstance(value, Iterable) and not isinstance(value, str):
-        for part in value:
-            read_whole(part)
+_CHECKS: dict[str, TypeAdapter[Any]] = {
+    "body": TypeAdapter(DecisionCreateParams),
+    "questions": TypeAdapter(Question),
+    "choices": TypeAdapter(QuestionQuestionParamChoiceChoice),
+    "levels": TypeAdapter(QuestionQuestionParamScoreLevel),
+    "content": TypeAdapter(DecisionInputPartUnionParam),
+}
+"""Part of a body -> what checks it: pydantic leaves the items of an ``Iterable`` to whoever reads them."""
+
+
+def check_body(body: dict[str, Any]) -> None:
+    """Refuse a body that is none of OpenAI's endpoint, with a ``ValidationError``."""
+    _CHECKS["body"].validate_python(body)
+    for question in body["questions"]:
+        _CHECKS["questions"].validate_python(question)
+        for key in ("choices", "levels"):
+            for entry in question.get(key, ()):
+                _CHECKS[key].validate_python(entry)
+    messages = body["input"] if isinstance(body["input"], list) else ()
+    for message in messages:
+        for part in message["content"]:
+            _CHECKS["content"].validate_python(part)
 
 
 def text_of_input(value: str | list[dict[str, Any]]) -> str:
