@@ -69,6 +69,7 @@ ARGUMENTS: Mapping[str, str] = {
     "--price-out": "model=jurist.Model(price_out={})",
     "--prompt-max-tokens": "prompt_model=jurist.Model(max_tokens={})",
     "--prompt-model": 'prompt_model="{}"',
+    "--questions": "questions=[...]",
     "--raters": 'raters="{}"',
     "--reasoning-effort": 'model=jurist.Model(reasoning_effort="{}")',
     "--rejects": 'rejects=jurist.Rejects("{}")',

@@ -136,6 +136,12 @@ class CompileOptions(
     )
     metric: str | None = option("NAME", "compile for another metric than the judge's own")
     no_words: bool = flag("let no regression on words decide, alone or with the model's replies")
+    questions: str | None = option(
+        "FILE",
+        "small questions of your own, one a line with [yes or no] or [1 to 5] at its end: they are asked with the "
+        "judge's, and a regression on the answers decides where that is better",
+        rare=True,
+    )
     no_questions: bool = flag("split the demand of the judge into no smaller questions")
     own_answer: str | None = option(
         "INPUTS",

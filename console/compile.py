@@ -19,6 +19,7 @@ from ..engines.models import Model
 from ..errors import UsageError, plural, suggest_name
 from ..evaluation.proof import Decision
 from ..evaluation.votes import Sampling
+from ..gold.files import read_utf8
 from ..gold.goldset import Gold
 from ..gold.sheets import write_sheet
 from ..jobs.compiling import Compiled, compile
@@ -103,7 +104,7 @@ def compile_command(options: CompileOptions) -> Result:
         "sampling": _sampling_of(options),
         "shares": shares_of(options.split),
         "words": not options.no_words,
-        "questions": not options.no_questions,
+        "questions": _questions_option(options),
         "own_answer": _own_answer_option(options),
         "surface": terminal,
     }
@@ -128,6 +129,15 @@ def _own_answer_option(options: CompileOptions) -> bool | list[str]:
             f"--own-answer {options.own_answer!r} names no inputs", hint="name them as question,context"
         )
     return names
+
+
+def _questions_option(options: CompileOptions) -> bool | list[str]:
+    """Return whether questions may be asked beside the judge's own, or the lines of the file that has them."""
+    if options.questions is None:
+        return not options.no_questions
+    if options.no_questions:
+        raise UsageError("--questions goes against --no-questions", hint="leave out one of them")
+    return read_utf8(Path(options.questions), options.questions).splitlines()
 
 
 def _sampling_of(options: CompileOptions) -> Sampling:

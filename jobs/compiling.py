@@ -41,6 +41,7 @@ from ..programs.asking import embedding_errors
 from ..programs.deciding import with_means
 from ..programs.judge import Judge
 from ..programs.languages import case_texts
+from ..programs.questions import Questions, questions_in
 from ..programs.settings import FOR_SEARCHES
 from ..programs.together import run_to_end
 from ..programs.verdicts import Verdict
@@ -120,7 +121,7 @@ def compile(
     concurrency: int = 8,
     shares: tuple[float, float, float] | None = None,
     words: bool = True,
-    questions: bool = True,
+    questions: bool | Sequence[str] = True,
     own_answer: bool | Sequence[str] = True,
     tokens_per_row: int | None = None,
     seed: int = 0,
@@ -167,7 +168,8 @@ def compile(
         words: whether a regression on words and overlap may decide, alone or with the model's replies, where it is
             better. It knows nothing but the surface of a text.
         questions: whether a prompt may ask 5 to 15 smaller questions beside the judge's own, and a regression on their
-            answers decide, where that is better.
+            answers decide, where that is better. Questions of your own, each with ``[yes or no]`` or ``[1 to 5]`` at
+            its end, are asked in place of those that a model would write.
         own_answer: whether the model may answer the task itself before it judges, where that is better: in one more
             call for each task, of a judge with a task (a question, an instruction) and one model that reads
             instructions. The names of the inputs that are the task, where these do not tell.
@@ -225,6 +227,9 @@ def compile(
     task: tuple[str, ...] = ()
     if not isinstance(own_answer, bool):
         task = tuple([own_answer] if isinstance(own_answer, str) else own_answer)
+    own_questions: Questions = ()
+    if not isinstance(questions, bool):
+        own_questions = questions_in([questions] if isinstance(questions, str) else questions)
     plan = Plan(
         judge=resolved,
         gold=labelled,
@@ -242,7 +247,8 @@ def compile(
         ),
         shares=shares,
         words=words,
-        questions=questions,
+        questions=questions is not False,
+        own_questions=own_questions,
         own_answer=own_answer is not False,
         task=task,
         tokens_per_row=tokens_per_row,

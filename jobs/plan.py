@@ -31,6 +31,7 @@ from ..programs.deciding import check_sampling
 from ..programs.judge import Judge
 from ..programs.own_answer import OwnAnswer, own_answer_of, why_no_own_answer
 from ..programs.plugins import split_file_name
+from ..programs.questions import Questions
 from ..programs.settings import FOR_SEARCHES, AskSettings
 from ..programs.state import PromptState
 from .estimate import Ask, Estimate, Size, Span
@@ -59,6 +60,7 @@ class Plan:
     settings: AskSettings = FOR_SEARCHES
     words: bool = True  # whether a regression on words may decide, alone or with the model's replies
     questions: bool = True  # whether answers to questions beside the judge's own may decide
+    own_questions: Questions = ()  # these questions, if they are named
     own_answer: bool = True  # whether the model may answer the task itself before it judges
     task: tuple[str, ...] = ()  # the inputs that are the task, if they are named
     tokens_per_row: int | None = None  # the most that a row of the compiled judge may take, if it is named
@@ -76,6 +78,8 @@ class Plan:
         check_sampling(self.judge, self.settings.sampling)
         if self.task:
             self._check_task()
+        if self.own_questions:
+            self._check_questions()
         embedder = self.settings.embedder
         if embedder and not self._embeds_rows():
             names = ", ".join(list_nearest_row_optimizers())
@@ -100,6 +104,17 @@ class Plan:
             hint = "leave out --optimizer, or --own-answer"
             raise UsageError(f"{option}: --optimizer {self.optimizer_name} does not try it", hint=hint)
 
+    def _check_questions(self) -> None:
+        """Refuse questions that the user names where nobody would ask or read them."""
+        if self.model.offline:
+            raise UsageError(
+                "--questions: the offline engine reads no questions",
+                hint="name another model with --model",
+            )
+        if not self.configured_optimizer.asks_questions:
+            hint = "leave out --optimizer, or --questions"
+            raise UsageError(f"--questions: --optimizer {self.optimizer_name} asks none", hint=hint)
+
     @cached_property
     def asks_first(self) -> OwnAnswer | None:
         """The request for the model's own answer to the task; ``None`` where it may not be asked for."""
@@ -123,6 +138,7 @@ class Plan:
         if self.frozen_model:
             verifier = describe_model(self.frozen_model)
         versions = self.judge.verifying_versions
+        own_questions = [question.to_json() for question in self.own_questions]
         rules: dict[str, object] = {}
         if self.settings.sampling.takes_mean:
             rules["combine"] = "mean"
@@ -153,6 +169,7 @@ class Plan:
             **({"verifiers": versions} if versions else {}),
             **({} if self.words else {"words": False}),
             **({} if self.questions else {"questions": False}),
+            **({"own_questions": own_questions} if own_questions else {}),
             **({} if self.own_answer else {"own_answer": False}),
             **({"task": list(self.task)} if self.task else {}),
             **({} if self.tokens_per_row is None else {"tokens_per_row": self.tokens_per_row}),
@@ -248,6 +265,7 @@ class Plan:
             seed=self.seed,
             words=self.words,
             questions=self.questions,
+            own_questions=self.own_questions,
             own_answer=self.asks_first,
             train=self.split.train,
             dev=self.split.dev,
@@ -391,6 +409,8 @@ def _offline_job(plan: Plan) -> Job:
         judge_lm=connect(offline, context, "judge"),
         proposer_lm=connect(offline, context, "proposer"),
         context=context,
+        questions=plan.questions,
+        own_questions=plan.own_questions,
         own_answer=plan.asks_first,
         tokens_per_row=plan.tokens_per_row,
         reads_instructions=plan.writes_instructions,

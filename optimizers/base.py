@@ -21,6 +21,7 @@ from ..programs.generator import Generator
 from ..programs.judge import Judge
 from ..programs.languages import case_texts
 from ..programs.own_answer import OwnAnswer
+from ..programs.questions import Questions
 from ..programs.settings import FOR_SEARCHES, AskSettings
 from ..programs.state import PromptState
 from ..programs.verdict_sources import FIRST_CASES, with_readable_adapter
@@ -84,6 +85,7 @@ class Job:
         seed: of every random choice.
         words: whether a rule of words may decide, alone or with the replies.
         questions: whether a prompt may ask questions beside the judge's own, whose answers decide.
+        own_questions: these questions, where the user named them; empty where a proposer writes them.
         own_answer: how the model may be asked for its own answer to the task first; ``None`` where it may not.
         reads_instructions: whether the words of an instruction can change an answer of the judge's model.
         decides: whether the judge's model is a decision model: it reads a question, and no demonstrations.
@@ -103,6 +105,7 @@ class Job:
     seed: int = 0
     words: bool = True
     questions: bool = True
+    own_questions: Questions = ()
     own_answer: OwnAnswer | None = None
     reads_instructions: bool = True
     decides: bool = False
@@ -216,6 +219,11 @@ class Optimizer(Protocol):
     @property
     def shows_nearest_rows(self) -> bool:
         """Whether its prompts show, with each call, the labelled rows most like the row that is judged."""
+        return False
+
+    @property
+    def asks_questions(self) -> bool:
+        """Whether it tries prompts that ask questions beside the judge's own."""
         return False
 
     @property

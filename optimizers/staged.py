@@ -186,7 +186,7 @@ class Staged(Raced):
         board = track.board
         first_cases = first_trial_size(len(track.order))
         for turn in range(1, _QUESTION_SETS + 1):
-            if not self._may_try_questions(track):
+            if not track.job.own_questions and not self._may_try_questions(track):
                 return
             for candidate in source.propose(track.job, board, board.basic, turn):
                 board.score(candidate, track.open(candidate)[:first_cases])

@@ -4,7 +4,8 @@ A question is answered with yes or no, or with 1 to 5, from the row alone. One o
 :mod:`jurist.programs.word_rule` makes a value of them.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
@@ -12,7 +13,14 @@ from typing import Any, Final, TypeAlias
 import dspy
 from pydantic.fields import FieldInfo
 
-from ..text.numbered_answers import ANSWER_KINDS, QUESTIONS_KEY, YES_NO, read_numbered_answers
+from ..errors import UsageError
+from ..text.numbered_answers import (
+    ANSWER_KINDS,
+    ONE_TO_FIVE,
+    QUESTIONS_KEY,
+    YES_NO,
+    read_numbered_answers,
+)
 from .verdicts import Verdict
 
 FIELD: Final = "question_answers"
@@ -49,6 +57,55 @@ class Question:
 
 Questions: TypeAlias = tuple[Question, ...]
 """The questions that a prompt asks, in the order of their numbers, from 1."""
+
+_QUESTION: Final = re.compile(
+    r"\W*(?:\d+\s*[.):]\s*)?(?P<text>\w.*?[?？])\W*?(?:[\[(](?P<kind>[^\[\]()]*)[\])])?\W*", re.UNICODE
+)
+"""A line with a question, then its kind of answer in brackets."""
+_SCORED: Final = re.compile(r"1\s*(?:to|-|–|\.\.|…)\s*5")
+"""The brackets of a question that is answered with 1 to 5."""
+
+
+def question_in(line: str) -> Question | None:
+    """Return the question in a line, such as ``Is it polite? [1 to 5]``; ``None`` where there is none."""
+    match = _QUESTION.fullmatch(line.strip())
+    if match is None:
+        return None
+    kind = YES_NO
+    if _SCORED.search(match["kind"] or ""):
+        kind = ONE_TO_FIVE
+    return Question(text=match["text"], kind=kind)
+
+
+def questions_in(lines: Sequence[str]) -> Questions:
+    """Return the questions of a user's list, one a line.
+
+    Raises:
+        UsageError: a line holds no question or one that was there before, or there is no question at all.
+    """
+    questions: list[Question] = []
+    texts = set[str]()
+    for line in lines:
+        if not line.strip():
+            continue
+        question = question_in(line)
+        if question is None:
+            raise UsageError(
+                f"{line.strip()!r} is no question",
+                hint="write one question a line, as in: Is the reply polite? [yes or no]",
+            )
+        if question.text in texts:
+            raise UsageError(
+                f"the question {question.text!r} stands there twice", hint="leave out one of them"
+            )
+        texts.add(question.text)
+        questions.append(question)
+    if not questions:
+        raise UsageError(
+            "the list has no questions",
+            hint="write one question a line, as in: Is the reply polite? [yes or no]",
+        )
+    return tuple(questions)
 
 
 def questions_of(signature: type[dspy.Signature]) -> Questions:

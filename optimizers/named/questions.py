@@ -5,7 +5,6 @@ better than one large question, and a regression (a head) learns from labels how
 """
 
 import random
-import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,9 +12,8 @@ import dspy
 
 from ...cases import Case
 from ...errors import OptimizerError
-from ...programs.questions import Question, Questions
+from ...programs.questions import Question, Questions, question_in
 from ...programs.verdicts import Verdict
-from ...text.numbered_answers import ONE_TO_FIVE, YES_NO
 from ...text.wording import normalised
 from ..base import Job, Optimizer
 from ..board import Board, Candidate
@@ -25,12 +23,6 @@ from ..question_labels import LEAST_ANSWERED, may_fit_head, why_no_questions
 
 _LONGEST: Final = 300
 """The most characters of a question."""
-_QUESTION: Final = re.compile(
-    r"\W*(?:\d+\s*[.):]\s*)?(?P<text>\w.*?[?？])\W*?(?:[\[(](?P<kind>[^\[\]()]*)[\])])?\W*", re.UNICODE
-)
-"""A line of a proposal: a question, then its kind of answer in brackets."""
-_SCORED: Final = re.compile(r"1\s*(?:to|-|–|\.\.|…)\s*5")
-"""The brackets of a question that is answered with 1 to 5."""
 
 
 class ProposeQuestions(dspy.Signature):
@@ -63,13 +55,18 @@ class QuestionsOptimizer(Writing, Optimizer):
     shown: int = 24  # labelled rows of train that a proposer sees
     name: str = "questions"
 
+    @property
+    def asks_questions(self) -> bool:
+        """True: it tries prompts that ask questions."""
+        return True
+
     def minimum(self, job: Job) -> int:
         """Return the calls for the basic prompt and one set on train and dev, and for its proposal.
 
         Raises:
             OptimizerError: the judge, or its model, cannot be asked further questions.
         """
-        _check_can_ask(job)
+        check_can_ask(job)
         return 2 * (len(job.train) + len(job.dev)) * job.calls_per_case + 2
 
     def expected_calls(self, job: Job) -> int:
@@ -86,8 +83,11 @@ class QuestionsOptimizer(Writing, Optimizer):
                 job.note(board.name(candidate), board.value(candidate, job.dev), kind="candidate")
 
     def propose(self, job: Job, board: Board, start: Candidate, turn: int) -> list[Candidate]:
-        """Enter a prompt with a new set of questions, and return it; empty without enough usable questions."""
-        questions = self._write_questions(job, board, start, turn)
+        """Enter a prompt with a new set of questions, and return it; empty without enough usable questions.
+
+        Where the user named questions, they are the only set.
+        """
+        questions = job.own_questions or self._write_questions(job, board, start, turn)
         if not questions:
             return []
         state = start.state.with_questions(answering(job), questions)
@@ -148,17 +148,14 @@ class QuestionsOptimizer(Writing, Optimizer):
         questions: list[Question] = []
         normalised_texts: set[str] = set()
         for line in text.splitlines():
-            match = _QUESTION.fullmatch(line.strip())
-            if match is None or len(match["text"]) > _LONGEST:
+            question = question_in(line)
+            if question is None or len(question.text) > _LONGEST:
                 continue
-            normalised_text = normalised(match["text"])
-            if normalised_text in normalised_texts or guard.share(match["text"]) > self.copied:
+            normalised_text = normalised(question.text)
+            if normalised_text in normalised_texts or guard.share(question.text) > self.copied:
                 continue
             normalised_texts.add(normalised_text)
-            kind = YES_NO
-            if _SCORED.search(match["kind"] or ""):
-                kind = ONE_TO_FIVE
-            questions.append(Question(text=match["text"], kind=kind))
+            questions.append(question)
         return tuple(questions[: self.most])
 
 
@@ -169,7 +166,7 @@ def _describe_verdict(verdict: Verdict, *, has_error: bool) -> str:
     return f"{values} ({correctness})"
 
 
-def _check_can_ask(job: Job) -> None:
+def check_can_ask(job: Job) -> None:
     """Refuse a job whose prompts cannot ask questions, or whose gold has too few labels for a head.
 
     Raises:
@@ -180,10 +177,10 @@ def _check_can_ask(job: Job) -> None:
     if not job.questions:
         reason = "--no-questions was given"
         hint = "leave out --no-questions"
-    elif job.decides and not job.reads_instructions:
+    elif job.decides and not job.reads_instructions and not job.own_questions:
         reason = "a decision model writes no questions"
-        hint = "name a model that writes text with --prompt-model"
-    elif not job.reads_instructions:
+        hint = "name a model that writes text with --prompt-model, or questions of your own with --questions"
+    elif not job.reads_instructions and not job.own_questions:
         reason = "the offline engine reads no instructions, and so no questions"
         hint = "name a language model with --model"
     elif not reason and not may_fit_head(job):
@@ -198,8 +195,9 @@ def _check_can_ask(job: Job) -> None:
 
 
 def can_ask_questions(job: Job) -> bool:
-    """Say whether the judge's model can be asked questions, one writes them, and ``--no-questions`` is not given."""
-    return job.questions and job.reads_instructions and not why_no_questions(job.judge)
+    """Say whether the judge's model can be asked questions, somebody writes them, and they may be asked."""
+    are_written = job.reads_instructions or bool(job.own_questions)
+    return job.questions and are_written and not why_no_questions(job.judge)
 
 
 optimizer = QuestionsOptimizer

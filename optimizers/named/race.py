@@ -14,7 +14,7 @@ from ..wordings import Wordings
 from .fewshot import FewShot
 from .nearest import Nearest
 from .opro import Opro
-from .questions import QuestionsOptimizer, can_ask_questions
+from .questions import QuestionsOptimizer, can_ask_questions, check_can_ask
 
 ArmName: TypeAlias = Literal[
     "history", "nearest", "questions", "guidelines", "demonstrations", "layout", "wordings"
@@ -42,6 +42,21 @@ class AllArms(Staged, Opro):
     def shows_nearest_rows(self) -> bool:
         """Whether the arm ``nearest`` takes part, whose prompts show labelled rows like the one that is judged."""
         return Nearest.name in self.arm
+
+    @property
+    def asks_questions(self) -> bool:
+        """Whether prompts with questions may take part."""
+        return QuestionsOptimizer.name in self.arm
+
+    def minimum(self, job: Job) -> int:
+        """Return the calls without which a race cannot begin.
+
+        Raises:
+            OptimizerError: the user named questions that cannot be asked.
+        """
+        if job.own_questions:
+            check_can_ask(job)
+        return super().minimum(job)
 
     @property
     def most_demonstrations(self) -> int:

@@ -82,6 +82,7 @@ ELSEWHERE = {
         "split": "shares",
         "models": "models",
         "no_words": "words",
+        "questions": "questions",  # in Python the lines, and True where no option is given
         "no_questions": "questions",
         "own_answer": "own_answer",  # in Python True, where no option is given
         "no_own_answer": "own_answer",

@@ -53,10 +53,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["judge", pytest.param("triage", marks=pytest.mark.slow), pytest.param("grade", marks=pytest.mark.slow)],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["judge", "triage", "grade"])
 def test_a_head_over_a_decision_models_answers_is_proven_kept_and_run(name: str, project: Path) -> None:
     world = question_world.FactWorld(seed=3, judge=name, together=0.6 if name == "judge" else 0.4)
     write_jsonl(Path("gold.jsonl"), world.rows(240))
@@ -98,8 +96,8 @@ def test_questions_need_a_model_that_writes_them(project: Path) -> None:
         assert not deciding.bodies
     assert refused.code != 0
     assert (
-        "a decision model writes no questions; name a model that writes text with --prompt-model"
-        in refused.err
+        "a decision model writes no questions; name a model that writes text with --prompt-model, or questions of your "
+        "own with --questions" in refused.err
     )
 
 
@@ -117,3 +115,61 @@ def test_the_default_search_asks_a_decision_model_questions(project: Path) -> No
         )
     assert compiled.artifact.about.words is not None
     assert compiled.artifact.about.words.decide == "questions"
+
+
+def test_questions_of_the_users_own_need_no_model_that_writes(project: Path) -> None:
+    world = question_world.FactWorld(seed=3, together=0.6, singly=1.0)
+    write_jsonl(Path("gold.jsonl"), world.rows(100))
+    lines = [f"Does the reply say anything of {fact}?" for fact in question_world.FACTS]
+    Path("questions.txt").write_text("\n\n".join(lines), encoding="utf-8")
+    with DecidingWorld(world) as deciding:
+        done = ok(
+            "compile", "facts.py:judge", "--gold", "gold.jsonl", "--questions", "questions.txt", "--yes", "--json",
+            "--optimizer", "questions", "--no-words", "--model", "decisions/m", "--api-base", deciding.url,
+        )  # fmt: skip
+        with_questions = [body for body in deciding.bodies if len(body["questions"]) == 11]
+    assert done.json["decision"]["verdict"] == "better"
+    assert [question["instructions"] for question in with_questions[0]["questions"][:10]] == lines
+    assert done.json["setting"]["words"]["decide"] == "questions"
+
+
+@pytest.mark.slow
+def test_the_default_search_tries_the_users_questions_and_no_others(project: Path) -> None:
+    world = question_world.FactWorld(seed=3, together=0.6)
+    with DecidingWorld(world) as deciding:
+        compiled = jurist.compile(
+            "facts.py:judge",
+            world.rows(160),
+            words=False,
+            questions=["Does the reply say anything of money? [1 to 5]", "Is a date named? [yes or no]"],
+            options={"arm": "questions"},
+            model=jurist.Model("decisions/m", api_base=deciding.url),
+        )
+    kinds = {tuple(question["type"] for question in body["questions"]) for body in deciding.bodies}
+    assert kinds == {("choice",), ("score", "predicate", "choice")}
+    assert compiled.artifact.card["optimizer"]["name"] == "race"
+
+
+REFUSED_QUESTIONS: dict[str, tuple[tuple[str, ...], str, str]] = {
+    "no question": ((), "Be polite.", "'Be polite.' is no question"),
+    "twice": ((), "Is it polite?\nIs it polite? [1 to 5]", "stands there twice"),
+    "none": ((), "\n", "the list has no questions"),
+    "both options": (("--no-questions",), "Is it polite?", "--questions goes against --no-questions"),
+    "another optimizer": (("--optimizer", "threshold"), "Is it polite?", "--optimizer threshold asks none"),
+    "offline": (("--model", "offline"), "Is it polite?", "the offline engine reads no questions"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED_QUESTIONS)
+def test_questions_that_nobody_can_ask_are_refused(case: str, project: Path) -> None:
+    options, text, words = REFUSED_QUESTIONS[case]
+    write_jsonl(Path("gold.jsonl"), question_world.FactWorld(seed=1).rows(60))
+    Path("questions.txt").write_text(text, encoding="utf-8")
+    model = () if "--model" in options else ("--model", "decisions/m")
+    refused = cli(
+        "compile", "facts.py:judge", "--gold", "gold.jsonl", "--questions", "questions.txt", "--yes", *model, *options
+    )  # fmt: skip
+    assert refused.code != 0
+    errors = [line for line in refused.err.splitlines() if line.startswith("error:")]
+    assert len(errors) == 1
+    assert words in errors[0]
