@@ -74,12 +74,13 @@ def test_of_a_proof_with_a_gain_luck_alone_shows_none() -> None:
 def test_power_grows_with_labels_and_with_the_gain(metric: str) -> None:
     pool = pool_of(metric)
     small, large = pool.typical_gains
-    by_groups = [pool.power(large, groups, runs=50) for groups in (40, 120, 400)]
+    by_groups = [pool.power(large, groups, runs=25) for groups in (40, 120, 400)]
     assert by_groups[0] < by_groups[1] < by_groups[2]
-    assert pool.power(small, 120, runs=50) < by_groups[1]
-    smallest = [pool.smallest_gain(groups) for groups in (60, 120, 400)]
-    assert smallest[0] is None or smallest[0] > (smallest[1] or 0.0)
-    assert (smallest[1] or 1.0) > (smallest[2] or 1.0)
+    assert pool.power(small, 400, runs=25) < by_groups[2]
+    of_few, of_many = [pool.smallest_gain(groups, runs=15) for groups in (120, 400)]
+    assert of_few is not None
+    assert of_many is not None
+    assert of_few > of_many
 
 
 @pytest.mark.parametrize("gain", [0.05, 0.15, 0.3])
@@ -123,4 +124,4 @@ def test_answers_are_assumed_as_is_said() -> None:
 
 
 def test_a_forecast_is_the_same_each_time() -> None:
-    assert pool_of("f1").smallest_gain(60) == pool_of("f1").smallest_gain(60)
+    assert pool_of("f1").smallest_gain(120, runs=15) == pool_of("f1").smallest_gain(120, runs=15)

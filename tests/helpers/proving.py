@@ -7,10 +7,12 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from prepared import begin_with
 from small import ok, read_jsonl, write_jsonl
 
 JUDGE = Path(__file__).resolve().parents[2] / "docs" / "may_send.py"
 VERSION = "may-send@1"
+HELD_GROUPS = 20
 FEW = ("--optimizer", "contrastive", "--max-calls", "600")
 
 
@@ -19,17 +21,20 @@ def house_rule() -> list[dict[str, Any]]:
     return read_jsonl(Path(str(resources.files("jurist") / "datasets" / "house-rule" / "gold.jsonl")))
 
 
-def compiled_house_rule(held: int = 20) -> list[dict[str, Any]]:
-    """Compile ``may-send@1`` into ``./compiled``, write ``new.jsonl`` without labels, and return its labelled rows."""
+def compiled_house_rule() -> None:
+    """Bring a folder to where ``may-send@1`` is in ``./compiled``, and rows of other groups in ``new.jsonl``."""
+    begin_with(_compile_house_rule)
+
+
+def _compile_house_rule() -> None:
     rows = house_rule()
     groups = sorted({row["group"] for row in rows})
-    kept = [row for row in rows if row["group"] in groups[:held]]
-    write_jsonl(Path("gold.jsonl"), [row for row in rows if row["group"] not in groups[:held]])
+    kept = [row for row in rows if row["group"] in groups[:HELD_GROUPS]]
+    write_jsonl(Path("gold.jsonl"), [row for row in rows if row["group"] not in groups[:HELD_GROUPS]])
     new = [{name: row[name] for name in ("group", "policy", "reply")} for row in kept]
     write_jsonl(Path("new.jsonl"), new)
     Path("may_send.py").write_text(JUDGE.read_text())
     ok("compile", "may_send.py:judge", "--gold", "gold.jsonl", *FEW)
-    return kept
 
 
 def labeller(rows: list[dict[str, Any]]) -> Callable[[Mapping[str, Any]], str]:

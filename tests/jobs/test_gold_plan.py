@@ -8,6 +8,7 @@ from small import claims, cli, ok, write_jsonl
 
 import jurist
 from jurist.errors import ArtifactError, UsageError
+from jurist.evaluation.power import AnswerPool
 from jurist.jobs.gold_plan import GoldPlan
 from jurist.keeping.artifacts import Store
 from jurist.programs.fect import FECT
@@ -15,6 +16,13 @@ from jurist.programs.state import PromptState
 from jurist.report.next_step import choose_next_step, outcome_of
 
 NON_FACTUAL, FACTUAL = "non_factual", "factual"
+
+
+@pytest.fixture(autouse=True)
+def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw fewer tests for each probability: what is said of them stays."""
+    for method in (AnswerPool.power, AnswerPool.smallest_gain, AnswerPool.is_mostly_shown):
+        monkeypatch.setitem(method.__kwdefaults__, "runs", 20)
 
 
 def save_version(wins: int, losses: int, gain: float = 0.0, units: int = 40) -> None:

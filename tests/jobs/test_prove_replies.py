@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from prepared import begin_with
 from small import ok, write_jsonl
 
 import jurist
@@ -34,6 +35,11 @@ def rows_with_shares() -> list[tuple[dict[str, Any], float]]:
 @pytest.fixture
 def version() -> str:
     """A version whose threshold alone is another one, with ``new.jsonl`` in the folder."""
+    begin_with(_compile_threshold)
+    return "fect@1"
+
+
+def _compile_threshold() -> None:
     rows = rows_with_shares()
     cut = sorted(share for _, share in rows)[len(rows) * 3 // 4]
     labelled = [{**row, "factual": share < cut} for row, share in rows]
@@ -43,7 +49,6 @@ def version() -> str:
         "fect", gold="gold.jsonl", optimizer="threshold", model=jurist.Model(temperature=0.0)
     )
     assert made.artifact.state.id == made.result.board.basic.state.id
-    return made.artifact.ref
 
 
 def test_replies_that_both_get_are_asked_for_once(version: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from loopback import Loopback, field_of
+from prepared import begin_with
 from small import Done, cli, ok, read_jsonl, write_jsonl
-from tickets import chat, most_like, rows, settled_in
+from tickets import JUDGE, chat, most_like, rows
 
 import jurist
 from jurist.engines.channel import CallContext
@@ -56,14 +57,24 @@ class Knowing:
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    settled_in(tmp_path, monkeypatch)
-    write_jsonl(Path("gold.jsonl"), tickets(240))
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-loopback")
+    _write_project()
     return tmp_path
+
+
+def _write_project() -> None:
+    Path("route.py").write_text(JUDGE)
+    write_jsonl(Path("gold.jsonl"), tickets(240))
+
+
+def _compile_words() -> None:
+    _write_project()
+    ok("compile", "route.py:judge", "--gold", "gold.jsonl", "--optimizer", "threshold")
 
 
 def compile_words() -> Artifact:
     """Return a version that words alone decide."""
-    ok("compile", "route.py:judge", "--gold", "gold.jsonl", "--optimizer", "threshold")
+    begin_with(_compile_words)
     return jurist.Store().load("route@1")
 
 
@@ -313,8 +324,7 @@ def test_what_cannot_be_refitted_is_one_clear_line(
 
 
 def test_the_refit_of_a_version_that_was_not_shown_better_is_not_used_by_name(project: Path) -> None:
-    write_jsonl(Path("gold.jsonl"), tickets(240))
-    ok("compile", "route.py:judge", "--gold", "gold.jsonl", "--optimizer", "threshold")
+    compile_words()
     shutil.rmtree(Path("compiled/route/names"), ignore_errors=True)
     for name in Path("compiled/route").iterdir():
         if name.name != "1":
