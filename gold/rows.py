@@ -74,7 +74,8 @@ def make_case(judge: Judge, row: Mapping[str, object], place: Place) -> Case:
     label = without_ratings.get(keys[0])
     labels_by_rater: dict[str, Values] = {}
     for rater, rating in ratings.items():
-        if type(rating) is str and type(label) is str and rating == label and case.gold is not None:
+        is_plain = isinstance(rating, str | bool)
+        if is_plain and type(rating) is type(label) and rating == label and case.gold is not None:
             labels_by_rater[str(rater)] = case.gold  # the rater agrees with the row, which is read
             continue
         rated_row = _with_spelled_label(judge, {**without_ratings, keys[0]: rating})

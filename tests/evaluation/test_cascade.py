@@ -66,8 +66,8 @@ def judged(skills: list[float], rows: int, size: int, random: np.random.Generato
 @pytest.mark.parametrize(("skills", "size"), [([0.8, 1.6], 1), ([0.8, 1.6], 5), ([0.9], 1)])
 def test_a_level_that_is_chosen_keeps_what_it_says(skills: list[float], size: int) -> None:
     random = np.random.default_rng(7)
-    new_rows = judged(skills, 6000, size, random)
-    runs = 20
+    runs, count = 20, 2000
+    new_rows = judged(skills, count, size, random)
     broken = shown = 0
     for _ in range(runs):
         gold = judged(skills, 120, size, random)
@@ -76,7 +76,7 @@ def test_a_level_that_is_chosen_keeps_what_it_says(skills: list[float], size: in
             continue
         shown += 1
         hits = answered = 0
-        unanswered = set(range(6000))
+        unanswered = set(range(count))
         for judge in range(len(skills)):
             trust = fit_trust(gold.answers[judge], gold.right[judge])
             for row in sorted(unanswered):

@@ -136,7 +136,7 @@ def test_equal_judges_that_trade_errors_are_hardly_ever_called_better() -> None:
     rare = worth.gain("a", "b", "a")
     usual = worth.gain("b", "a", "b")
     shares = np.array([0.1 * 0.2 * 0.65, 0.1 * 0.8 * 0.35, 0.9 * 0.2 * 0.95, 0.9 * 0.8 * 0.05])
-    runs = 300
+    runs = 150
     better = better_by_signs = 0
     for _ in range(runs):
         gains = rng.choice([rare, -rare, usual, -usual], size=40, p=shares / shares.sum())
