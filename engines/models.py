@@ -515,8 +515,10 @@ class Endpoint:
         """Know what others have found out about this endpoint, and let them know."""
         stored_terms = context.stored_terms.get(self._endpoint)
         if stored_terms and self._endpoint not in context.terms:
-            self._terms = self._terms.restored(stored_terms)
-            _log.warning("%s %s", self._lm.model, self._terms.refusals)
+            known_terms = self._terms.restored(stored_terms)
+            if known_terms.as_json != self._terms.as_json:
+                _log.warning("%s %s", self._lm.model, known_terms.refusals)
+            self._terms = known_terms
         self._terms = context.terms.setdefault(self._endpoint, self._terms)
 
     def settings_of(self, request: Request) -> frozenset[str]:

@@ -108,13 +108,13 @@ class Terms:
     def as_json(self) -> str:
         """The terms so far, as JSON that :meth:`restored` reads."""
         return json.dumps(
-            [
-                self._forms,
-                self._refused,
-                self._sends_both_limits,
-                self._limit_refused_from,
-                self._takes_system,
-            ]
+            {
+                "forms": self._forms,
+                "refused": self._refused,
+                "sends_both_limits": self._sends_both_limits,
+                "limit_refused_from": self._limit_refused_from,
+                "takes_system": self._takes_system,
+            }
         )
 
     @property
@@ -129,7 +129,7 @@ class Terms:
         refused = list[str]()
         for name, fewer in self._refused.items():
             refused.append(name if fewer is None else f"more than {fewer} {name}")
-        for form in json.loads(self._json_at_first)[0]:
+        for form in json.loads(self._json_at_first)["forms"]:
             if form not in self._forms:
                 refused.append(_FORM_NAMES[form])
         if self._limit_refused_from == 0:
@@ -143,16 +143,19 @@ class Terms:
         return f"refused before, and is not asked for: {', '.join(refused)}"
 
     def restored(self, terms_as_json: str) -> "Terms":
-        """Return a copy of these terms that knows the JSON of an earlier job or batch, made by :attr:`as_json`."""
+        """Return a copy of these terms that knows the JSON of an earlier job or batch, made by :attr:`as_json`.
+
+        What an earlier release wrote as a list is not read: its refusals are found out again.
+        """
         terms = copy.copy(self)
         values = json.loads(terms_as_json)
-        terms._forms = tuple(values[0])
-        terms._refused, terms._sends_both_limits = values[1], values[2]
-        limit_refused_from = values[3]
-        if isinstance(limit_refused_from, bool):  # earlier releases wrote whether there is a limit
-            limit_refused_from = None if limit_refused_from else 0
-        terms._limit_refused_from = limit_refused_from
-        terms._takes_system = len(values) <= 4 or values[4]
+        if isinstance(values, list):
+            return terms
+        terms._forms = tuple(values["forms"])
+        terms._refused = values["refused"]
+        terms._sends_both_limits = values["sends_both_limits"]
+        terms._limit_refused_from = values["limit_refused_from"]
+        terms._takes_system = values["takes_system"]
         terms._adapted_configs = IdentityCache(terms._adapt_config)
         return terms
 

@@ -96,8 +96,8 @@ class Sampling(SamplingOptions):
     def _voting_rule(self) -> str:
         """The rule that decides among labels, in words for people."""
         if self.weights is not None:
-            parts = ", ".join(f"{label} x {weight:.3g}" for label, weight in self.weights.items())
-            return f"the likeliest label, probabilities weighted: {parts}"
+            parts = ", ".join(f"{label} {weight:.3g}" for label, weight in self.weights.items())
+            return f"the label with the highest weighted probability (weights: {parts})"
         if self.by_probability:
             return f"positive from a probability of {self.needed:.3g} on"
         return f"votes needed {self.needed}"

@@ -62,25 +62,40 @@ def refusing(*types: str) -> Callable[[dict[str, Any]], str]:
     return refuses
 
 
+def known_terms(**known: Any) -> str:
+    """Return the terms that an earlier job stored, of which these are no default."""
+    terms = {
+        "forms": FORMS_OF_OURS,
+        "refused": {},
+        "sends_both_limits": True,
+        "limit_refused_from": None,
+        "takes_system": True,
+    }
+    return json.dumps(terms | known)
+
+
 @pytest.mark.parametrize(
     ("known", "words"),
     [
-        ([FORMS_OF_OURS, {}, False, None, True], "a limit on replies under two names"),
-        ([FORMS_OF_OURS, {"logprobs": 5}, True, None, True], "more than 5 logprobs"),
-        ([FORMS_OF_OURS, {}, True, 4000, True], "a limit on long replies"),
-        ([FORMS_OF_OURS, {}, True, None, False], "a system message"),
-        # as versions before wrote it
-        ([FORMS_OF_OURS, {}, False, True], "a limit on replies under two names"),
+        ({"sends_both_limits": False}, "a limit on replies under two names"),
+        ({"refused": {"logprobs": 5}}, "more than 5 logprobs"),
+        ({"limit_refused_from": 4000}, "a limit on long replies"),
+        ({"limit_refused_from": 0}, "a limit on replies"),
+        ({"takes_system": False}, "a system message"),
         (
-            [FORMS_OF_OURS[2:], {"top_p": None}, True, False],
-            "top_p, a JSON schema, a JSON object with a schema, ",
+            {"forms": FORMS_OF_OURS[2:], "refused": {"top_p": None}},
+            "top_p, a JSON schema, a JSON object with a schema",
         ),
-        ([FORMS_OF_OURS, {}, True, False], "a limit on replies"),
     ],
 )
-def test_what_an_earlier_job_learnt_is_said(known: Any, words: str) -> None:
-    terms = Terms("openai/m", has_other_address=True).restored(json.dumps(known))
-    assert f"refused before, and is not asked for: {words}" in terms.refusals
+def test_what_an_earlier_job_learnt_is_said(known: dict[str, Any], words: str) -> None:
+    terms = Terms("openai/m", has_other_address=True).restored(known_terms(**known))
+    assert terms.refusals == f"refused before, and is not asked for: {words}"
+
+
+def test_terms_that_an_earlier_release_wrote_as_a_list_are_found_out_again() -> None:
+    terms = Terms("openai/m", has_other_address=True)
+    assert terms.restored(json.dumps([FORMS_OF_OURS, {}, False, None, False])).as_json == terms.as_json
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ SETS = {
     "house-rule": f"{DOCS / 'may_send.py'}:judge",
     "reply-score": f"{DOCS / 'reply_score.py'}:judge",
     "reply-preference": f"{DOCS / 'reply_preference.py'}:judge",
+    "message-team": f"{DOCS / 'message_team.py'}:judge",
     "fect-mini": "fect",
     "cognibench-mini": "cognibench",
     "faithqa-mini": "satisfaction",

@@ -84,7 +84,7 @@ def test_they_are_fitted_proven_kept_and_used(serve: Callable[..., Loopback], tm
     weights, spend = done.json["thresholds"]["weights"], done.json["spend"]["calls"]
     assert spend == server.count == 240  # fitting took none
     assert weights["arts"] > weights["money"] > weights["sport"]
-    assert "the likeliest label, probabilities weighted: arts x" in done.people
+    assert "the label with the highest weighted probability (weights: arts " in done.people
     assert done.json["decision"]["verdict"] == "better"
     assert done.json["decision"]["compiled"] > done.json["decision"]["basic"] + 0.1
     ok("run", "judge.py:judge@1", "--input", "gold.jsonl", "--output", "out.jsonl", *model, "--yes")
