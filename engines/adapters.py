@@ -35,6 +35,7 @@ from .dspy_internals import (
     format_field_value,
     parse_value,
 )
+from .frames import FrameOfLanguage, JsonFrameOfLanguage
 from .identity_cache import IdentityCache
 
 Signature: TypeAlias = type[dspy.Signature]
@@ -311,7 +312,7 @@ def _name_inputs(signature: Signature) -> Signature:
 _naming_inputs: Final[IdentityCache[Signature]] = IdentityCache(_name_inputs)
 
 
-class ChatAdapter(_Typed, dspy.ChatAdapter):
+class ChatAdapter(_Typed, FrameOfLanguage, dspy.ChatAdapter):
     """Fields under ``[[ ## name ## ]]``, without the second paid call after a failed parse."""
 
     def __init__(self, *, has_variables: bool = False, **settings: Any) -> None:
@@ -326,7 +327,7 @@ class ChatAdapter(_Typed, dspy.ChatAdapter):
         return str(super().format_task_description(signature))
 
 
-class JsonAdapter(_Typed, UnboundJSONAdapter):
+class JsonAdapter(_Typed, JsonFrameOfLanguage, UnboundJSONAdapter):
     """One JSON object. How the endpoint is held to it is the endpoint's business, not the prompt's."""
 
     def __init__(self, *, has_variables: bool = False) -> None:

@@ -6,6 +6,7 @@ What ``dspy`` and ``dspy.lm15`` export is public, and is imported from there. A 
 import dspy
 from dspy.adapters.utils import apply_output_field_defaults as apply_output_field_defaults
 from dspy.adapters.utils import format_field_value as format_field_value
+from dspy.adapters.utils import get_annotation_name as get_annotation_name
 from dspy.adapters.utils import parse_value as parse_value
 from dspy.adapters.utils import serialize_for_json as serialize_for_json
 from dspy.clients.backend_selection import select_backend as select_backend

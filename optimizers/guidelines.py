@@ -11,18 +11,21 @@ import dspy
 
 from ..cases import Case
 from ..programs.state import PromptState
+from ..text.wording import language_of
 from .base import Job
 from .board import Candidate
 from .drawing import blocks
-from .proposing import CopyGuard, Writing, exemplar, propose, signature_for, task, truths
+from .phrases import PHRASES
+from .proposing import CopyGuard, Writing, exemplar, language_of_job, propose, signature_for, task, truths
 from .raced import Track
 from .writers import DistilWritingRules
 
 Lesson: TypeAlias = tuple[Case, str]
 """A case, and in words what people said of it or what was wrong with its verdict."""
 
-_HEAD = "Rules that people follow here:"
-_RULE = re.compile(r"\W*(?:\d+[.):]\s*)?(.+?)\s*[\[(]\s*cases?[\s:]*([\d,;\s]+)[\])]\W*")
+_HEADS = tuple(phrases["rules"] for phrases in PHRASES.values())
+"""What stands above rules in an instruction, in each language."""
+_RULE = re.compile(r"\W*(?:\d+[.):]\s*)?(.+?)\s*[\[(]\s*(?:cases?|例)[\s:]*([\d,;，、\s]+)[\])]\W*")
 
 
 class DistilRules(dspy.Signature):
@@ -54,7 +57,8 @@ class Guidelines(Writing):
     def propose(self, track: Track, turn: int) -> list[Candidate]:
         """Have rules written once from reasons, then for later leaders from what they get wrong."""
         leader = track.text
-        has_rules = any(_HEAD in prompt.instructions for prompt in leader.state.predictors.values())
+        instructions = [prompt.instructions for prompt in leader.state.predictors.values()]
+        has_rules = any(head in instruction for head in _HEADS for instruction in instructions)
         if turn > 2 or has_rules:
             return []
         lessons: list[Lesson] = []
@@ -80,7 +84,7 @@ class Guidelines(Writing):
         lessons: list[Lesson] = []
         for case in job.labelled_train():
             if case.reason:
-                lessons.append((case, truths(case, job.judge.answer)))
+                lessons.append((case, truths(case, job.judge)))
         return lessons
 
     def ruled(
@@ -115,7 +119,8 @@ class Guidelines(Writing):
         for portion in blocks(lessons, self.batch):
             exemplars: list[str] = []
             for number, (case, words) in enumerate(portion, 1):
-                exemplars.append(f"case {number}\n{exemplar(job, name, case, words)}")
+                heading = PHRASES[language_of_job(job)]["case"].format(number=number)
+                exemplars.append(f"{heading}\n{exemplar(job, name, case, words)}")
             request = {**inputs, "cases": "\n\n".join(exemplars)}
             for answer in propose(job, signature, [request], self.temperature):
                 for line in answer["rules"].splitlines():
@@ -132,18 +137,28 @@ class Guidelines(Writing):
 
 def with_rules(instruction: str, rules: Sequence[str]) -> str:
     """Return an instruction with these rules in place of its own."""
-    without_rules, _, _ = instruction.partition(f"\n\n{_HEAD}\n")
+    without_rules, _ = _cut_at_rules(instruction)
     if not rules:
         return without_rules
-    lines = [f"{without_rules}\n\n{_HEAD}"]
+    head = PHRASES[language_of(without_rules)]["rules"]
+    lines = [f"{without_rules}\n\n{head}"]
     for number, rule in enumerate(rules, 1):
         lines.append(f"{number}. {rule}")
     return "\n".join(lines)
 
 
+def _cut_at_rules(instruction: str) -> tuple[str, str]:
+    """Return an instruction without its rules, and the numbered rules; empty without any."""
+    for head in _HEADS:
+        without_rules, found, numbered_rules = instruction.partition(f"\n\n{head}\n")
+        if found:
+            return without_rules, numbered_rules
+    return instruction, ""
+
+
 def with_more_rules(instruction: str, rules: Sequence[str]) -> str:
     """Return an instruction with these rules after its own."""
-    _, _, numbered_rules = instruction.partition(f"\n\n{_HEAD}\n")
+    _, numbered_rules = _cut_at_rules(instruction)
     present_rules = [line.partition(". ")[2] for line in numbered_rules.splitlines()]
     return with_rules(instruction, present_rules + list(rules))
 

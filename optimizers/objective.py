@@ -9,6 +9,7 @@ from ..evaluation.measured import objective_score
 from ..evaluation.rows import Row
 from ..programs.judge import Judge
 from ..programs.verdicts import Verdict
+from .phrases import PHRASES, feedback_in_words, language_of_judge
 
 _QUOTED = 300  # characters of a reason that feedback quotes
 
@@ -58,14 +59,15 @@ class Objective:
         errors: list[str] = []
         for text, gold, value in units:
             if gold is not None and answer.scale.credit(gold, value) != 1:
-                errors.append(answer.scale.feedback(text, gold, value))
+                errors.append(feedback_in_words(self.judge, text, gold, value))
         return errors
 
     def feedback(self, case: Case, outcome: Outcome) -> str:
         """Return in words what was wrong with a case, and the reason that the judge gave; empty without an error."""
         lines = self.errors(case, outcome)
         if lines and outcome.verdict.reasoning:
-            lines.append(f"reason given: {outcome.verdict.reasoning[:_QUOTED]}")
+            reason = outcome.verdict.reasoning[:_QUOTED]
+            lines.append(PHRASES[language_of_judge(self.judge)]["reason"].format(reason=reason))
         return "\n".join(lines)
 
     def aggregate(self, outcomes: Sequence[Outcome]) -> float:

@@ -15,14 +15,15 @@ from dspy import AdapterParseError, LMError
 
 from ..cases import Case
 from ..engines.failures import ROW_REFUSED, fatal, jurist_error_in, kind_of, model_error
-from ..programs.answers.base import Answer
-from ..programs.languages import in_language
+from ..programs.judge import Judge
+from ..programs.languages import in_language, label_words
 from ..programs.together import asking_of, run_to_end, together
 from ..text.escaping import defuse
-from ..text.wording import normalised, strings
+from ..text.wording import Language, normalised, strings
 from .base import Job
 from .board import Candidate
 from .objective import Objective, Outcome
+from .phrases import PHRASES, language_of_judge, task_in_words, truth_in_words
 from .writers import describe_step, failures_of_step
 
 _USELESS = 10
@@ -114,8 +115,15 @@ def signature_for(
 ) -> type[dspy.Signature]:
     """Return a proposer's signature, of judges or of writers, in the language of the prompt or of the documents."""
     if job.generator is None:
-        return in_language(judges, job.judge.language or "en")
+        return in_language(judges, language_of_judge(job.judge))
     return in_language(writers, job.language)
+
+
+def language_of_job(job: Job) -> Language:
+    """Return the language in which a proposer is asked: that of the prompt, or of a generator's documents."""
+    if job.generator is not None:
+        return job.language
+    return language_of_judge(job.judge)
 
 
 def task(job: Job, name: str) -> str:
@@ -126,37 +134,37 @@ def task(job: Job, name: str) -> str:
     judge = job.judge
     if job.generator is not None:
         return describe_step(job.generator, name, job.language)
-    lines = ["inputs:"]
+    phrases = PHRASES[language_of_judge(judge)]
+    lines = [phrases["inputs"]]
     for input_name, info in judge.signature.input_fields.items():
         lines.append(f"- {input_name}: {info.json_schema_extra['desc']}")
-    lines.append(judge.answer.scale.task_words())
+    lines.append(task_in_words(judge))
     if judge.template is not None:
-        variables = " and ".join(f"{{{{{name}}}}}" for name in judge.template.variables)
-        lines.append(
-            f"the instruction is the whole prompt that is sent: it has {variables} where these texts go, "
-            "and says what to answer with"
-        )
+        variables = phrases["and"].join(f"{{{{{name}}}}}" for name in judge.template.variables)
+        lines.append(phrases["template"].format(variables=variables))
     predictors = dict(judge.basic().named_predictors())
     step_lines: list[str] = []
     if len(predictors) > 1 and name in predictors:
         for field, info in predictors[name].signature.output_fields.items():
-            step_lines.append(f"the step {name} must answer {field}: {info.json_schema_extra['desc']}")
+            description = info.json_schema_extra["desc"]
+            step_lines.append(phrases["judge_step"].format(step=name, field=field, description=description))
     if step_lines:
-        lines.append(f"it asks in steps: {', '.join(predictors)}")
+        lines.append(phrases["judge_steps"].format(steps=phrases["comma"].join(predictors)))
         lines.extend(step_lines)
     return "\n".join(lines)
 
 
-def scored(name: str, best_first: Sequence[tuple[Candidate, float]]) -> str:
+def scored(job: Job, name: str, best_first: Sequence[tuple[Candidate, float]]) -> str:
     """Return the instructions of predictor ``name`` with scores from 0 to 100, ascending, as a text for a proposer.
 
     ``best_first`` are candidates with their values, in [0, 1].
     """
+    tried = PHRASES[language_of_job(job)]["tried"]
     entries: list[str] = []
     for candidate, value in reversed(best_first):
         instruction = candidate.state.predictors[name].instructions
         score = min(100, max(0, round(100 * value)))
-        entries.append(f"text:\n{instruction}\nscore: {score}")
+        entries.append(tried.format(text=instruction, score=score))
     return "\n\n".join(entries)
 
 
@@ -184,28 +192,29 @@ def exemplars(job: Job, step: str, lessons: Iterable[tuple[Case, str]]) -> list[
     return texts
 
 
-def exemplar(job: Job, step: str, case: Case, words: str) -> str:
-    """Return a text for a proposer: the inputs of a case, shortened, words about it, and the reason of its label.
+def exemplar(job: Job, step: str, case: Case, remark: str) -> str:
+    """Return a text for a proposer: the inputs of a case, shortened, a remark about it, and the reason of its label.
 
     Of a generator's case it has the inputs that the step is given.
     """
+    words = label_words(language_of_job(job))
     names = set(case.inputs)
     if job.generator is not None:
         names &= set(dict(job.generator.basic().named_predictors())[step].signature.input_fields)
     lines: list[str] = []
     for name, value in case.inputs.items():
         if name in names and isinstance(value, str):
-            lines.append(f"{name}: {value[:_QUOTED]}")
-    lines.append(words)
+            lines.append(f"{name}: {words.get(value, value)[:_QUOTED]}")
+    lines.append(remark)
     if case.reason:
-        lines.append(f"why people say so: {case.reason[:_QUOTED]}")
+        lines.append(PHRASES[language_of_job(job)]["why"].format(reason=case.reason[:_QUOTED]))
     return "\n".join(lines)
 
 
-def truths(case: Case, answer: Answer) -> str:
+def truths(case: Case, judge: Judge) -> str:
     """Return the gold of a case in words, unit by unit; unlabelled units are left out."""
-    units = zip(answer.units(case.inputs), case.gold or (), strict=True)
-    return "\n".join(answer.scale.truth(text, gold) for text, gold in units if gold is not None)
+    units = zip(judge.answer.units(case.inputs), case.gold or (), strict=True)
+    return "\n".join(truth_in_words(judge, text, gold) for text, gold in units if gold is not None)
 
 
 def cut_portions(errors: Sequence[str], count: int, turn: int, proposals: int) -> list[str]:

@@ -7,7 +7,7 @@ section 3.2: each agent gets what its own check found), as texts that differ: on
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 from typing import Final
@@ -18,16 +18,15 @@ from ..cases import Case
 from ..evaluation.checked_items import CheckedItem, items_of
 from ..evaluation.scale import SHOWN
 from ..programs.generator import Generator
+from ..programs.languages import label_words
 from ..text.numerals import comparable_letters
 from ..text.ranking import near
-from ..text.tables import read_table
 from ..text.wording import Language, strings
 from .objective import Outcome
+from .phrases import PHRASES
 
 _MOST_FAILURES: Final = 60
 """Failures of a step that a proposer may be shown, at most."""
-_PHRASES: Final[Mapping[str, Mapping[str, str]]] = read_table(__package__, "phrases")
-"""Language -> the words between which failures stand."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +101,7 @@ class SayWhyFailed(dspy.Signature):
 
 def describe_step(generator: Generator, step: str, language: Language) -> str:
     """Return a text for a proposer: what a step is given, what it writes, and the steps of the program."""
-    phrases = _PHRASES[language]
+    phrases = PHRASES[language]
     predictors = dict(generator.basic().named_predictors())
     signature = predictors[step].signature
     lines = [phrases["given"]]
@@ -145,7 +144,7 @@ def _failures_of_case(
     for value in outcome.row.predicted:
         items.extend(items_of(value))
     if not items:
-        words = _PHRASES[language]["nothing"]
+        words = PHRASES[language]["nothing"]
         if outcome.verdict.reasoning:
             words += f": {outcome.verdict.reasoning[:SHOWN]}"
         return [
@@ -155,7 +154,7 @@ def _failures_of_case(
         ]
     failures: list[_Failure] = []
     for item in items:
-        reasons = reasons_for_step(generator, step, item)
+        reasons = reasons_for_step(generator, step, item, language)
         if reasons:
             words = _failure_in_words(item, reasons, language)
             letters = comparable_letters(" ".join(strings(item.data)))
@@ -163,7 +162,7 @@ def _failures_of_case(
     return failures
 
 
-def reasons_for_step(generator: Generator, step: str, item: CheckedItem) -> list[str]:
+def reasons_for_step(generator: Generator, step: str, item: CheckedItem, language: Language) -> list[str]:
     """Return a line for each check that an item fails and that concerns a step: ``label: no: the reason``."""
     lines: list[str] = []
     for name, check in zip(generator.checks, item.checks, strict=True):
@@ -171,23 +170,24 @@ def reasons_for_step(generator: Generator, step: str, item: CheckedItem) -> list
             continue
         reason = generator.reason_for(step, name, check.reason)
         if reason is not None:
-            lines.append(f"{name}: {check.verdict}" + (f": {reason}" if reason else ""))
+            verdict = label_words(language).get(check.verdict, check.verdict)
+            lines.append(f"{name}: {verdict}" + (f": {reason}" if reason else ""))
     return lines
 
 
 def _failure_in_words(item: CheckedItem, reasons: Sequence[str], language: Language) -> str:
     """Return an item that failed, its texts shortened, with the reasons."""
-    phrases = _PHRASES[language]
-    return f"{phrases['written']}{_shortened(item)}\n{phrases['failed']}{'; '.join(reasons)}"
+    phrases = PHRASES[language]
+    return f"{phrases['written']}{_shortened(item, language)}\n{phrases['failed']}{'; '.join(reasons)}"
 
 
-def _shortened(item: CheckedItem) -> str:
-    """Return the fields of an item on a line each, shortened; of an item without fields its JSON text."""
+def _shortened(item: CheckedItem, language: Language) -> str:
+    """Return the fields of an item on a line each, shortened, labels in words; of one without fields its JSON text."""
     fields = item.data
     if not isinstance(fields, dict):
         return item.content[:SHOWN]
     lines = [""]
     for name, value in fields.items():
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        lines.append(f"- {name}: {text[:SHOWN]}")
+        lines.append(f"- {name}: {label_words(language).get(text, text)[:SHOWN]}")
     return "\n".join(lines)

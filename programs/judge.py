@@ -449,14 +449,20 @@ class Judge:
             return self
         for written_language in self.languages:
             if written_language == language:
-                from .languages import in_language
-
-                changes: dict[str, Any] = {"signature": in_language(self.signature, written_language)}
-                if written_language in self.programs:
-                    changes["program"] = self.programs[written_language]
-                return replace(self, language=written_language, **changes)
+                return self._in_written_language(written_language)
         hint = "leave out --language, or name a judge that has it, such as qa-conflict"
         raise UsageError(f"judge {self.name} has no prompt in the language {language!r}", hint=hint)
+
+    def _in_written_language(self, language: Language) -> "Judge":
+        """Return the judge with its prompt in one of its languages."""
+        from .languages import answer_in_language, in_language, with_labels_of
+
+        signature = in_language(self.signature, language)
+        answer = answer_in_language(self.answer, language)
+        if answer != self.answer:
+            signature = with_labels_of(signature, answer)
+        program = self.programs.get(language, self.program)
+        return replace(self, language=language, signature=signature, answer=answer, program=program)
 
     def for_texts(self, texts: Iterable[str]) -> "Judge":
         """Return the judge with its prompt in Chinese where most of these texts are, unless its language was chosen."""
@@ -489,7 +495,11 @@ class Judge:
         values = {name: rendered[name] for name in self.input_fields}
         for name in self.image_fields:
             values[name] = inputs[name]  # a reference, which knows where the bytes of its image are
-        return values
+        if self.language in (None, "en"):
+            return values
+        from .languages import in_label_words
+
+        return in_label_words(self.signature, values, self.language)
 
     def read(
         self,

@@ -1,18 +1,25 @@
-"""The words of a prompt in another language: instruction and field descriptions, from ``data/LANGUAGE.toml``.
+"""The words of a prompt in another language, from ``data/LANGUAGE.toml``: instruction, field descriptions and labels.
 
-Fields, their types and their order are those of the signature. The table stands beside the module of the signature, in
-its package, and has an entry for each signature that was written in the language; others keep their English words.
+Fields and their order are those of the signature. The table stands beside the module of the signature, in its package,
+and has an entry for each signature that was written in the language; others keep their English words. The table of our
+signatures has ``labels`` besides, the word for each label in English: closed labels that all stand there are asked for
+in these words. Rows, items and scores hold labels in English.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from importlib.resources import files
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import dspy
 
 from ..cases import Case
 from ..text.tables import read_table
 from ..text.wording import Language, strings
+from .answers.base import Answer
+from .answers.labels import OneLabel
+
+_PACKAGE = __package__.rpartition(".")[0]
 
 
 def in_language(signature: type[dspy.Signature], language: Language) -> type[dspy.Signature]:
@@ -22,9 +29,62 @@ def in_language(signature: type[dspy.Signature], language: Language) -> type[dsp
         return signature
     translated: type[dspy.Signature] = signature.with_instructions(words["instructions"])
     for field, description in words["fields"].items():
-        translated = translated.with_updated_fields(field, desc=description)
+        annotation = _translated_type(signature.fields[field].annotation, language)
+        translated = translated.with_updated_fields(field, type_=annotation, desc=description)
     translated.__name__ = signature.__name__
     return translated
+
+
+def answer_in_language(answer: Answer, language: Language) -> Answer:
+    """Return an answer whose labels are asked for in the words of a language; itself where one has no word."""
+    words = label_words(language)
+    if not isinstance(answer, OneLabel) or not answer.values.keys() <= words.keys():
+        return answer
+    values = {label: words[label] for label in answer.values}
+    return replace(answer, values=values, row_values=answer.row_values or answer.values)
+
+
+def with_labels_of(signature: type[dspy.Signature], answer: Answer) -> type[dspy.Signature]:
+    """Return a signature whose output field takes the values that an answer of one label reads in it."""
+    if not isinstance(answer, OneLabel):
+        return signature
+    with_labels: type[dspy.Signature] = signature.with_updated_fields(
+        answer.field, type_=Literal[*answer.values.values()]
+    )
+    return with_labels
+
+
+def label_words(language: Language) -> Mapping[str, str]:
+    """Return label in English -> its word in the prompts of a language; empty for English."""
+    if language == "en":
+        return {}
+    words: Mapping[str, str] = read_table(f"{_PACKAGE}.signatures", language)["labels"]
+    return words
+
+
+def in_label_words(
+    signature: type[dspy.Signature], values: Mapping[str, Any], language: Language
+) -> dict[str, Any]:
+    """Return field -> value, in which the labels of fields that a language words are in its words."""
+    words = label_words(language)
+    worded = dict(values)
+    for name, value in values.items():
+        field = signature.fields.get(name)
+        if field is None or not set(_labels_of(field.annotation)) & set(words.values()):
+            continue
+        if isinstance(value, list):
+            worded[name] = [words.get(label, label) for label in value]
+        else:
+            worded[name] = words.get(value, value)
+    return worded
+
+
+def in_english(word: object, language: Language) -> object:
+    """Return the label in English that a language has this word for; any other value as it is."""
+    for label, label_word in label_words(language).items():
+        if label_word == word:
+            return label
+    return word
 
 
 def case_texts(cases: Iterable[Case]) -> Iterator[str]:
@@ -36,10 +96,30 @@ def case_texts(cases: Iterable[Case]) -> Iterator[str]:
 def _translated_words(signature: type[dspy.Signature], language: Language) -> Mapping[str, Any]:
     """Return the instruction and the field descriptions of a signature in a language; empty without any."""
     package = signature.__module__.rpartition(".")[0]
-    own_package = __package__.rpartition(".")[0]
-    if language == "en" or not package.startswith(own_package):
+    if language == "en" or not package.startswith(_PACKAGE):
         return {}
     if not (files(package) / "data" / f"{language}.toml").is_file():
         return {}
     words: Mapping[str, Any] = read_table(package, language).get(signature.__name__, {})
     return words
+
+
+def _translated_type(annotation: Any, language: Language) -> Any:
+    """Return a type, or a list of it, with its closed labels in the words of a language, if it has words for all."""
+    words = label_words(language)
+    labels = _labels_of(annotation)
+    if not labels or not set(labels) <= words.keys():
+        return annotation
+    translated: Any = Literal[*[words[label] for label in labels]]
+    if get_origin(annotation) is list:
+        return list[translated]
+    return translated
+
+
+def _labels_of(annotation: Any) -> tuple[str, ...]:
+    """Return the closed labels of a type, or of the items of a list; none for any other type."""
+    if get_origin(annotation) is list:
+        (annotation,) = get_args(annotation)
+    if get_origin(annotation) is not Literal:
+        return ()
+    return get_args(annotation)

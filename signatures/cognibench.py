@@ -35,11 +35,11 @@ _SAME: Final[Mapping[SentenceLabel, str]] = {label: label for label in get_args(
 _TIERS_ALONE: Final[Mapping[SentenceLabel, str]] = {tier: tier for tier in get_args(Tier)}
 _IRRELEVANT = """Does it say anything about the subject? If not (a greeting, a filler, an offer of help), it is
 irrelevant."""
-_FACT = """Does it report a fact (a name, a number, a date, an event)? Then it is faithful if the reference says all of
-it, in whatever words, and {absent} if any part of it is not in the reference or contradicts it, even if you know it to
-be true."""
-_TESTS = """Would a sensible reader of the reference believe it? If not, because it contradicts or distorts the
-reference or rests on something made up, it is misleading.
+_FACT = """Does it report facts (a name, a number, a date, an event) and nothing else? Then it is faithful if the
+reference says all of it, in whatever words, and {absent} if any part of it is not in the reference or contradicts it,
+even if you know it to be true."""
+_TESTS = """Would a sensible reader of the reference believe it? If not (it contradicts or distorts the reference, or
+rests on something made up), it is misleading.
 Can you point to stated facts that it follows from? If not, it is only plausible or only an opinion, and speculative.
 The conclusion itself need not be stated.
 Must whoever accepts these facts accept it, and is no word in it subjective? If not, it is reliable; if so, it is
@@ -76,7 +76,8 @@ class Tag(pydantic.BaseModel):
 _RULES = f"""Ask of each sentence, in this order:
 1. {_IRRELEVANT}
 2. {_FACT.format(absent="invented")}
-3. Otherwise it is a cognitive statement: it infers, explains, evaluates or advises. Ask in turn:
+3. Otherwise it is a cognitive statement: it infers, explains, evaluates or advises, perhaps beside facts that it
+reports. Judge the whole of it. Ask in turn:
 {_TESTS}"""
 
 
@@ -122,8 +123,9 @@ class TypeOfStatement(_OneSentence):  # noqa: D101 - its docstring ends with exa
         """Say what one sentence of an assistant's response does.
 
 It is irrelevant if it says nothing about the subject: a greeting, a filler, an offer of help.
-It is factual if it reports a fact (a name, a number, a date, an event), whether that is true or not.
-It is cognitive if it goes beyond facts: it infers, explains, evaluates, gives an opinion or advises.""",
+It is factual if it reports facts (a name, a number, a date, an event), true or not, and nothing else.
+It is cognitive if it goes beyond facts, even beside facts that it reports: it infers, explains, evaluates, gives an
+opinion or advises.""",
         {
             "irrelevant": "irrelevant",
             "invented": "factual",
@@ -220,7 +222,8 @@ class TagStatements(_WholeResponse):  # noqa: D101 - its docstring is put togeth
 Ask of each sentence, in this order:
 1. {_IRRELEVANT}
 2. {_FACT.format(absent="invented")}
-3. Otherwise it infers, explains, evaluates, gives an opinion or advises, and is cognitive.""",
+3. Otherwise it infers, explains, evaluates, gives an opinion or advises, perhaps beside facts that it reports, and is
+cognitive.""",
         {
             "irrelevant": "irrelevant",
             "faithful": "faithful",
@@ -243,8 +246,8 @@ class EchoTags(_AboutReference):  # noqa: D101 - its docstring is put together f
 Ask of each sentence, in this order:
 1. {_IRRELEVANT}
 2. {_FACT.format(absent="hallucinated")}
-3. Otherwise it infers, explains, evaluates or advises. It is faithful if you can point to stated facts that it follows
-from. The conclusion itself need not be stated, and words of evaluation, such as important, do not matter. It is
+3. Otherwise it infers, explains, evaluates or advises, perhaps beside facts that it reports. It is faithful if you can
+point to stated facts that it follows from. The conclusion itself need not be stated, and words of evaluation, such as important, do not matter. It is
 hallucinated if it is only plausible, only an opinion, or at odds with the reference.""",
         {
             "irrelevant": "irrelevant",
@@ -301,8 +304,8 @@ class DivideTags(_AboutReference):  # noqa: D101 - its docstring ends with examp
         """Divide sentences of an assistant's response that were found faithful to the reference, or hallucinated.
 
 The word in brackets before each sentence is what was found. Do not judge that again: say of what kind the sentence is.
-A sentence that reports something (a name, a number, a date, an event) is a fact, whether the reference has it or not.
-Any other sentence infers, explains, evaluates or advises. A faithful one is irrefutable if whoever accepts the
+A sentence that reports facts (a name, a number, a date, an event) and nothing else is a fact, whether the reference
+has them or not. Any other sentence infers, explains, evaluates or advises. A faithful one is irrefutable if whoever accepts the
 reference must accept it and no word in it is subjective; otherwise it is reliable. A hallucinated one is misleading if
 a sensible reader of the reference would not believe it, because it contradicts or distorts the reference or rests on
 something made up; otherwise it is speculative.""",

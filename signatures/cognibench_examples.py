@@ -26,7 +26,7 @@ class WorkedExample(NamedTuple):
 EXAMPLES: Final[Sequence[WorkedExample]] = (
     WorkedExample("I am glad to help!", "irrelevant", "It says nothing about the subject."),
     WorkedExample(
-        "After a fire, the mill closed for good in 1911.",
+        "The mill of Oster shut down in 1911, after a fire.",
         "faithful",
         "The reference says all of it in other words.",
     ),

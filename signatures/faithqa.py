@@ -132,7 +132,7 @@ misinterpreted: something else stands in its place: another thing, place, time o
 material that nobody gave and the response made up.
 A constraint about the world is judged by what is true in the world. How good the response is in other respects does
 not count, and neither do the other constraints. A response that is empty, refuses or deals with something else
-satisfies none of them, not even a ban, unless a constraint asks for just that.
+omits all of them, even a ban, unless a constraint asks for just that.
 
 Example: to "{_QUERY}" a response says "The Po and the
 Rhône." It satisfies "exactly two are named" and "ten words or fewer"; it misinterprets "they are in Italy", as the

@@ -139,8 +139,8 @@ class LabelCheck(dspy.Signature):
 class QAConflict(dspy.Signature):
     """Decide whether a reply to a question conflicts with the correct answer.
 
-    It conflicts if it states something that cannot be true together with the correct answer, or answers
-    otherwise. Other words for the same, and additions that leave the correct answer as it is, are no conflict. A
+    It conflicts if it states something that cannot be true together with the correct answer, or gives another
+    answer. Other words for the same, and additions that leave the correct answer as it is, are no conflict. A
     reply that gives no answer at all is no conflict either.
     """
 

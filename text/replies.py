@@ -311,18 +311,21 @@ EMPTY_WORDS: Final = frozenset({
 """Words that stand for an empty list."""
 
 
-_CHINESE_VERDICTS: Final = {
-    "是": "yes",
-    "否": "no",
-    "不是": "no",
-    "不确定": "uncertain",
-    "无法判断": "uncertain",
-    "无法确定": "uncertain",
-    "是（yes）": "yes",
-    "否（no）": "no",
-    "不确定（uncertain）": "uncertain",
-}
-"""Words that stand for a label in English in a reply to a Chinese prompt."""
+_SAME_LABELS: Final = (
+    ("yes", "是"),
+    ("no", "否", "不是"),
+    ("uncertain", "不确定", "无法判断", "无法确定"),
+    ("conflict", "矛盾"),
+    ("agrees", "不矛盾"),
+    ("fabrication", "虚构事实"),
+    ("attribute", "属性错误"),
+    ("entity", "实体错误"),
+    ("relation", "关系错误"),
+    ("spatiotemporal", "时空幻觉", "时空错误"),
+    ("reference", "虚假引用", "引用错误"),
+)
+"""Labels of prompts in English and in Chinese: a reply to a prompt in one language may name them in the other."""
+_WITH_TRANSLATION: Final = re.compile(r"([^（(]+?) ?[（(]([^（()）]+)[)）]")
 
 
 def match_value(raw: object, allowed: Collection[object]) -> object:
@@ -342,10 +345,20 @@ def match_value(raw: object, allowed: Collection[object]) -> object:
         for value in allowed:
             if number is not None and same(value, number):
                 return value
-        verdict = _CHINESE_VERDICTS.get(name, name)
-        if verdict in allowed:
-            return verdict
+        for translation in _translations_of(name):
+            if translation in allowed:
+                return translation
     raise ValueError(f"{raw.strip()[:100]!r} is none of {', '.join(map(str, allowed))}")
+
+
+def _translations_of(name: str) -> tuple[str, ...]:
+    """Return a label in both languages; none for a text that is no such label, alone or as in ``是（yes）``."""
+    both = _WITH_TRANSLATION.fullmatch(name)
+    parts = both.groups() if both else (name,)
+    for labels in _SAME_LABELS:
+        if all(_folded(part) in labels for part in parts):
+            return labels
+    return ()
 
 
 def undecorated(text: str) -> Iterator[str]:

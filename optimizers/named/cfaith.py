@@ -73,7 +73,7 @@ class CFaith(Writing, Raced):
             values = {
                 "task": task(job, name),
                 "current_instruction": prompt.instructions,
-                "scored_instructions": scored(name, track.best(self.shown)),
+                "scored_instructions": scored(job, name, track.best(self.shown)),
             }
             requests: list[dict[str, str]] = []
             for portion in cut_portions(errors, self.errors, turn, self.rewrites):

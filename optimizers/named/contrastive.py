@@ -14,7 +14,8 @@ from ..base import Job
 from ..board import Board, Candidate
 from ..demonstrations import collect_demos
 from ..guidelines import answering, with_more_rules
-from ..proposing import Writing, exemplar, propose, signature_for, task
+from ..phrases import PHRASES, feedback_in_words
+from ..proposing import Writing, exemplar, language_of_job, propose, signature_for, task
 from ..raced import Raced, Track
 from ..writers import SayWhyFailed
 
@@ -125,7 +126,8 @@ class Contrastive(Raced):
             wrong = "; ".join(confusion.errors[case.id])
             reason = case.reason or _proposed_reason(track.job, name, exemplar(track.job, name, case, wrong))
             if reason:
-                rule = " ".join(f"{wrong}, which is wrong: {reason}".split())
+                mistake = PHRASES[language_of_job(track.job)]["mistake"].format(error=wrong, reason=reason)
+                rule = " ".join(mistake.split())
                 rules.append({"rule": defuse(rule), "cases": [case.id]})
         instruction = leader.state.predictors[name].instructions
         longer = with_more_rules(instruction, [rule["rule"] for rule in rules])
@@ -158,7 +160,7 @@ def confusions(
         units = answer.units(case.inputs)
         for text, gold, judged in zip(units, outcome.row.gold, outcome.row.predicted, strict=True):
             if gold is not None and judged is not None and category(gold) != category(judged):
-                words = answer.scale.feedback(text, gold, judged)
+                words = feedback_in_words(board.judge, text, gold, judged)
                 errors[category(gold), category(judged)][case.id].append(words)
         for name in set(map(category, case.known)):
             by_gold[name].append(case)

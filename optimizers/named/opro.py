@@ -48,7 +48,10 @@ class Opro(Writing, Raced):
         names = tuple(leader.state.predictors)
         name = names[(turn - 1) % len(names)]
         errors = exemplars(track.job, name, track.feedback(leader, name))
-        values = {"task": task(track.job, name), "scored_instructions": scored(name, track.best(self.shown))}
+        values = {
+            "task": task(track.job, name),
+            "scored_instructions": scored(track.job, name, track.best(self.shown)),
+        }
         signature = signature_for(track.job, ProposeInstruction, ProposeWriting)
         requests: list[dict[str, str]] = []
         for portion in cut_portions(errors, self.exemplars, turn, self.candidates):

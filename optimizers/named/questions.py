@@ -136,7 +136,7 @@ class QuestionsOptimizer(Writing, Optimizer):
         draw.shuffle(sample)
         texts: list[str] = []
         for number, case in enumerate(sample, 1):
-            words = f"people say: {truths(case, job.judge.answer)}"
+            words = f"people say: {truths(case, job.judge)}"
             outcome = board.outcome(start, case)
             if outcome is not None:
                 words += f"\nthe judge: {_describe_verdict(outcome.verdict, has_error=outcome.has_error)}"

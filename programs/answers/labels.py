@@ -87,9 +87,11 @@ class OneLabel(ClosedLabel):
 
     Attributes:
         values: label -> the value the field takes for it (a string, or a bool).
+        row_values: label -> the value that rows have for it, where a prompt in another language asks for other values.
     """
 
     values: Mapping[Label, str | bool] = field(default_factory=dict)
+    row_values: Mapping[Label, str | bool] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         if not self.labels:
@@ -98,15 +100,8 @@ class OneLabel(ClosedLabel):
 
     def read(self, reply: Reply, inputs: Inputs, places: Places = None) -> Verdict:
         """Return the label whose value was answered."""
-        return Verdict(values=(self._label_of(reply.get(self.field)),), reasoning=reasoning_of(reply))
-
-    def _label_of(self, answered: object) -> Label | None:
-        """Return the label whose value was answered; 1 is no True."""
-        for label, value in self.values.items():
-            same_type = isinstance(value, bool) == isinstance(answered, bool)
-            if same_type and value == answered:
-                return label
-        return None
+        label = _label_of(reply.get(self.field), self.values)
+        return Verdict(values=(label,), reasoning=reasoning_of(reply))
 
     def other_words(self, renamed: Mapping[str, Label]) -> Mapping[str, object]:
         words_of_values = {str(value).casefold() for value in self.values.values()}
@@ -130,16 +125,26 @@ class OneLabel(ClosedLabel):
 
     def spell(self, value: object) -> object:
         """Return the label of an answer's value: ``true`` for the label of True, as in JSON."""
+        value_of_label = self.row_values or self.values
         if not isinstance(value, str):
-            label = self._label_of(value)
+            label = _label_of(value, value_of_label)
         elif value in self.values:
             label = value
         else:
-            label = self._label_of(_BOOLS.get(value.strip().lower(), value))
+            label = _label_of(_BOOLS.get(value.strip().lower(), value), value_of_label)
         return value if label is None else label
 
     def parser_rule(self) -> dict[str, object]:
         return {"field": self.field, "label_of_value": dict(self.values), "reader": "label"}
+
+
+def _label_of(answered: object, value_of_label: Mapping[Label, str | bool]) -> Label | None:
+    """Return the label of a value; 1 is no True."""
+    for label, value in value_of_label.items():
+        same_type = isinstance(value, bool) == isinstance(answered, bool)
+        if same_type and value == answered:
+            return label
+    return None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,6 +13,7 @@ from ...text.sentences import split
 from ...text.tables import read_table
 from ...text.terms import numbers
 from ...text.wording import is_chinese
+from ..languages import in_english
 from ..offline_writers import ANSWER_FIELDS, PASSAGE_FIELDS
 
 Figure = Literal["year", "number"]
@@ -141,7 +142,7 @@ def write_item(values: Inputs, sampler: Sampler) -> Written:
     """Write a question with its answer and the sentence that they come from."""
     document = max(values.values(), key=len, default="")
     title = values.get("title", "").strip()
-    wanted_type = values.get("type")
+    wanted_type = in_english(values.get("type"), "zh")
     document_gaps = [gap for gap in gaps(document) if wanted_type in (None, _TYPES[gap.kind])]
     if not document_gaps:
         return {}
@@ -184,7 +185,7 @@ def write_type_check(values: Inputs, sampler: Sampler) -> Written:
     if kind is None:
         reason = "only years and numbers are told apart without a language model"
         return {"fits": "uncertain", "reason": reason}
-    fits = "yes" if _TYPES[kind] == values["type"] else "no"
+    fits = "yes" if _TYPES[kind] == in_english(values["type"], "zh") else "no"
     return {"fits": fits, "reason": f"the question asks for a {kind}: {_TYPES[kind]}"}
 
 

@@ -39,7 +39,7 @@ from ...text.wording import Language, chinese_share, count_words, is_chinese, la
 from ..frozen import Frozen, verifier
 from ..generator import REASONS_JOINT, Generator
 from ..judge import Judge, Row
-from ..languages import in_language
+from ..languages import in_english, in_label_words, in_language, label_words
 from ..stepwise import Making, PartOfSteps, Steps, Stepwise
 from .judges import definition
 
@@ -179,7 +179,7 @@ def examples_of(name: str, signature: type[dspy.Signature], language: Language) 
         values = {**tables["document"], **entry}
         if "definition" in signature.input_fields:
             values["definition"] = definition(entry["type"], language)
-        fields = {field: values[field] for field in signature.fields}
+        fields = in_label_words(signature, {field: values[field] for field in signature.fields}, language)
         examples.append(dspy.Example(**fields).with_inputs(*signature.input_fields))
     return examples
 
@@ -196,9 +196,10 @@ class HaluAgent(Stepwise):
         def with_examples(name: str, signature: type[dspy.Signature]) -> dspy.Predict:
             """Return the predictor of a step, with the examples of a table as demonstrations."""
             predictor = dspy.Predict(in_language(signature, language))
-            predictor.demos = examples_of(name, signature, language)
+            predictor.demos = examples_of(name, predictor.signature, language)
             return predictor
 
+        self._language: Language = language
         self.question = with_examples("writing", WriteQuestion)
         self.hallucinations = with_examples("writing", WriteHallucinations)
         self.label = with_examples("writing", LabelHallucinations)
@@ -214,7 +215,8 @@ class HaluAgent(Stepwise):
     def steps(self, **inputs: Any) -> Steps:
         """Return an item with its checks for each hallucinated answer; none if no question was written."""
         knowledge = inputs["knowledge"]
-        question_reply = yield self.question, inputs
+        asked_type = self._in_english(inputs["type"])
+        question_reply = yield self.question, {**inputs, "type": self._in_words(asked_type)}
         question_fields = {
             name: str(question_reply[name] or "") for name in ("question", "correct_answer", "passage")
         }
@@ -228,7 +230,7 @@ class HaluAgent(Stepwise):
             "correct_answer": question_fields["correct_answer"],
         }
         types_reply = yield self.label, {**question, "hallucinated_answers": answers}
-        kinds = [str(kind) for kind in types_reply.types or []]
+        kinds = [self._in_english(kind) for kind in types_reply.types or []]
         if len(kinds) != len(answers):  # then nobody knows which type belongs to which answer
             kinds = [""] * len(answers)
         correct_pair = {
@@ -238,7 +240,7 @@ class HaluAgent(Stepwise):
         }
         title = str(inputs["title"])
         answer_reply = yield self.answer_check, {"title": title, **correct_pair}
-        answer_check = _verifier_check(answer_reply, "correct")
+        answer_check = self._verifier_check(answer_reply, "correct")
         items: list[dict[str, str]] = []
         checks: list[dict[str, dict[str, object]]] = []
         for place, (answer, kind) in enumerate(zip(answers, kinds, strict=True)):
@@ -248,7 +250,7 @@ class HaluAgent(Stepwise):
                 **correct_pair, passage=question_fields["passage"], hallucinated=answers, place=place
             )
             written = {**question_fields, "hallucinated_answer": answer, "type": kind}
-            items.append({**written, "asked_type": str(inputs["type"])})
+            items.append({**written, "asked_type": asked_type})
             checks.append({"answer": answer_check, **verified, "form": _form_check(list(faults))})
         return dspy.Prediction(written=items, checks=checks)
 
@@ -257,19 +259,27 @@ class HaluAgent(Stepwise):
     ) -> PartOfSteps[dict[str, dict[str, object]]]:
         """Ask the verifiers of the hallucinated answer at ``place``, and return their checks of it and its type."""
         reply = yield self.hallucination_checks[place], {"knowledge": knowledge, **item}
-        checks = {"hallucination": _verifier_check(reply, "hallucinated")}
+        checks = {"hallucination": self._verifier_check(reply, "hallucinated")}
         if kind not in TYPES:
-            checks["label"] = {"verdict": "no", "reason": "it has no type"}
+            checks["label"] = {"verdict": "no", "reason": _FAULTS[self._language]["type"]}
             return checks
         meaning = definition(kind, language_of(item["question"]))
-        label_reply = yield self.label_checks[place], {**item, "type": kind, "definition": meaning}
-        checks["label"] = _verifier_check(label_reply, "fits")
+        typed_item = {**item, "type": self._in_words(kind), "definition": meaning}
+        label_reply = yield self.label_checks[place], typed_item
+        checks["label"] = self._verifier_check(label_reply, "fits")
         return checks
 
+    def _verifier_check(self, reply: dspy.Prediction, field: str) -> dict[str, object]:
+        """Return a verifier's verdict in a field, with its reason."""
+        return {"verdict": in_english(reply.get(field), self._language), "reason": reply.reason}
 
-def _verifier_check(reply: dspy.Prediction, field: str) -> dict[str, object]:
-    """Return a verifier's verdict in a field, with its reason."""
-    return {"verdict": reply.get(field), "reason": reply.reason}
+    def _in_english(self, kind: object) -> str:
+        """Return a type in English; a text that names none stays as it is."""
+        return str(in_english(kind, self._language))
+
+    def _in_words(self, kind: str) -> str:
+        """Return the word for a type in the prompts of the generator."""
+        return label_words(self._language).get(kind, kind)
 
 
 def _form_check(faults: Sequence[str]) -> dict[str, object]:
@@ -357,13 +367,13 @@ def haluagent(
         characters: the most characters of a document, at least 1; a longer one is cut at sentence ends.
     """
     programs: dict[Language, Making] = {"en": Making(HaluAgent, ("en",)), "zh": Making(HaluAgent, ("zh",))}
-    return Generator(
+    generator = Generator(
         name=name,
         description="HaluAgent: questions, hallucinated answers and their types from documents, verified",
-        signature=in_language(WriteQuestion, language or "en"),
-        program=programs[language or "en"],
+        signature=WriteQuestion,
+        program=programs["en"],
         programs=programs,
-        languages=("en", "zh") if language is None else (),
+        languages=("en", "zh"),
         checks=CHECKS,
         concerns=_concerned_steps(),
         verifiers={
@@ -379,6 +389,11 @@ def haluagent(
         most_cases=("type", 2),
         case_nouns=("question", "questions"),
         bundled="haluagent-docs",
+    )
+    if language is None:
+        return generator
+    return replace(
+        generator, signature=in_language(WriteQuestion, language), program=programs[language], languages=()
     )
 
 

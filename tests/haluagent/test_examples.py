@@ -8,6 +8,7 @@ import pytest
 
 from jurist.gold.sources import read
 from jurist.programs.haluagent.writing import ANSWERS, HaluAgent, find_form_faults
+from jurist.programs.languages import label_words
 from jurist.signatures.haluagent_labels import TYPES, HallucinationType
 from jurist.text.tables import read_table
 
@@ -96,6 +97,7 @@ def test_the_labeller_is_told_the_order_in_which_the_conditions_are_asked(
     language: Literal["en", "zh"],
 ) -> None:
     instruction = HaluAgent(language).label.signature.instructions
-    order = re.findall(r"^\d\. ([a-z]+)", instruction, re.M)
+    label_of_word = {word: label for label, word in label_words(language).items()}
+    order = [label_of_word.get(name, name) for name in re.findall(r"^\d\. (\w+)[：:]", instruction, re.M)]
     assert order == ["reference", "relation", "spatiotemporal", "entity", "attribute", "fabrication"]
     assert order[1:4] == [kind for kind, _ in QUESTIONS[:3]]

@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+import dspy
 import pytest
 from fakes import reply
 from small import cli, ok
@@ -12,8 +13,9 @@ import jurist
 from jurist.programs.catalogue import find
 from jurist.programs.haluagent.judges import VERIFIERS
 from jurist.programs.haluagent.writing import HALUAGENT, examples_of, find_form_faults
-from jurist.programs.languages import in_language
+from jurist.programs.languages import in_language, label_words
 from jurist.signatures import haluagent as signatures
+from jurist.signatures.haluagent_labels import TYPES
 from jurist.text.replies import match_value
 from jurist.text.wording import is_chinese
 
@@ -29,11 +31,18 @@ def test_a_prompt_in_chinese_has_the_fields_of_the_english_one_and_no_english_wo
     english = getattr(signatures, name)
     chinese = in_language(english, "zh")
     assert in_language(english, "en") is english
-    assert {field: info.annotation for field, info in chinese.fields.items()} == {
-        field: info.annotation for field, info in english.fields.items()
-    }
+    assert list(chinese.fields) == list(english.fields)
+    for field, info in chinese.fields.items():
+        assert english_types(str(info.annotation)) == str(english.fields[field].annotation)
     words = [chinese.instructions] + [info.json_schema_extra["desc"] for info in chinese.fields.values()]
     assert all(map(is_chinese, words))
+
+
+def english_types(annotation):
+    """Return the text of a type with its labels in English."""
+    for label, word in label_words("zh").items():
+        annotation = annotation.replace(f"'{word}'", f"'{label}'")
+    return annotation
 
 
 def test_all_words_of_a_chinese_generator_are_chinese():
@@ -59,13 +68,47 @@ def test_the_language_is_that_of_most_rows_unless_it_is_named(name):
     assert find("haluagent-zh").for_texts(["A lute."]) is find("haluagent-zh")
 
 
+MARKS = re.compile(r"\[\[ ## \w+ ## \]\]|`\w+`|\{\w+\}|^- \w+[:：]|^\w+: |\"\w+\": ", re.MULTILINE)
+
+
+def english_words(text):
+    """Return the words in Latin letters of a prompt that are no names of fields."""
+    return [word for word in re.findall("[A-Za-z_]+", MARKS.sub("", text)) if word != "JSON"]
+
+
+@pytest.mark.parametrize("adapter", ["chat", "json"])
+@pytest.mark.parametrize("name", ["haluagent", "answer-check", "label-check", "qa-conflict"])
+def test_a_prompt_in_chinese_has_a_frame_in_chinese(name, adapter):
+    judge = find(name).in_language("zh")
+    for _, predictor in judge.basic().named_sub_modules(type_=dspy.Predict):
+        inputs = dict.fromkeys(predictor.signature.input_fields, "古琴")
+        incomplete = {next(iter(inputs)): "古琴", next(iter(predictor.signature.output_fields)): "是"}
+        demos = [*predictor.demos, incomplete]
+        for message in judge.adapter(adapter).format(predictor.signature, demos, inputs):
+            content = message["content"].replace("www.orr-ferries.example", "")
+            assert not english_words(content)
+
+
+def test_a_prompt_in_english_has_the_frame_of_dspy():
+    judge = find("qa-conflict")
+    (message, *_) = judge.adapter("chat").format(judge.signature, [], ROWS["zh"])
+    plain = dspy.ChatAdapter().format(judge.signature, [], ROWS["zh"])
+    assert message == plain[0]
+
+
 def answer(messages):
     """Say in Chinese that a reply conflicts, and write an instruction in Chinese."""
     if "`instruction`" in str(messages[0]["content"]):
         is_judge_asked_in_chinese = "判断错误的例子" in str(messages[0]["content"])
-        assert is_judge_asked_in_chinese == ("古琴" in str(messages[-1]["content"]))
+        shown = str(messages[-1]["content"])
+        assert is_judge_asked_in_chinese == ("古琴" in shown)
+        if is_judge_asked_in_chinese:
+            assert "标签：矛盾、不矛盾\n阳性标签：矛盾" in shown
+            assert "：人的回答是不矛盾，评判者的回答是矛盾" in shown
+            assert not english_words(shown)
         return reply("chat", instruction="判断回复与正确答案是否矛盾，先看数字。")
-    return reply("chat", conflict="True")
+    is_chinese_prompt = "不矛盾" in str(messages[0]["content"])
+    return reply("chat", conflict="矛盾" if is_chinese_prompt else "True")
 
 
 @pytest.mark.parametrize("language", ["zh", "en"])
@@ -81,7 +124,8 @@ def test_the_judge_of_replies_is_asked_in_the_language_of_the_rows(serve, fake_k
     def languages():
         """Return the languages in which was asked since the last look."""
         prompts = {
-            str(hit.body["messages"][0]["content"]).partition("objective is:")[2] for hit in server.hits
+            re.split("objective is:|你的任务是：", str(hit.body["messages"][0]["content"]))[1]
+            for hit in server.hits
         }
         server.hits.clear()
         return {"zh" if "判断" in prompt else "en" for prompt in prompts}
@@ -130,12 +174,24 @@ def test_models_are_assessed_in_the_language_of_the_benchmark(serve, fake_key, l
 
 
 @pytest.mark.parametrize(
-    ("word", "label"), [("是", "yes"), ("否。", "no"), ("**不确定**", "uncertain"), ("是（yes）", "yes")]
+    ("word", "label"),
+    [("是", "yes"), ("否。", "no"), ("不是", "no"), ("**不确定**", "uncertain"), ("是（yes）", "yes")]
+    + [("虚构事实", "fabrication"), ("“时空幻觉”", "spatiotemporal"), ("entity (实体错误)", "entity")],
 )
-def test_chinese_verdict_words_are_read(word, label):
-    assert match_value(word, ("yes", "no", "uncertain")) == label
+def test_labels_are_read_in_either_language(word, label):
+    labels = ("yes", "no", "uncertain", *TYPES)
+    words = tuple(label_words("zh")[each] for each in labels)
+    assert match_value(word, labels) == label
+    assert match_value(word, words) == label_words("zh")[label]
+    assert match_value(label.upper(), words) == label_words("zh")[label]
     with pytest.raises(ValueError, match="none of"):
         match_value(word, ("good", "bad"))
+
+
+@pytest.mark.parametrize("word", ["是（no）", "虚构事实、属性错误", "虚构事实（部分）", "不是虚构事实"])
+def test_two_labels_or_half_of_one_are_none(word):
+    with pytest.raises(ValueError, match="none of"):
+        match_value(word, ("yes", "no", "uncertain", *TYPES))
 
 
 ASKED = {

@@ -30,6 +30,8 @@ from jurist.papers.haluagent import assess as haluagent_assess
 from jurist.programs.catalogue import CATALOGUE, GENERATORS
 from jurist.programs.dialogue import RESPOND, Range
 from jurist.programs.judge import Judge
+from jurist.programs.languages import case_texts
+from jurist.text.wording import is_chinese
 
 FOLDER: Final = Path(__file__).parents[1] / "golden" / "prompts"
 DATASETS: Final = Path(__file__).parents[2] / "datasets"
@@ -46,7 +48,7 @@ ANSWERERS: Final[Mapping[str, Judge]] = {
 def judges() -> dict[str, Judge]:
     """Return every judge, generator and answerer by the name of its files."""
     found: dict[str, Judge] = {**CATALOGUE, **GENERATORS, **ANSWERERS}
-    for name, judge in CATALOGUE.items():
+    for name, judge in chain(CATALOGUE.items(), ANSWERERS.items()):
         if "zh" in judge.languages:
             found[f"{name}-zh"] = judge.in_language("zh")
     found["fact-check-retrieval"] = fact_check(DATASETS / "faithqa-documents" / "gold.jsonl")
@@ -106,15 +108,17 @@ def cases_of(name: str, judge: Judge) -> Sequence[Case]:
         return [judge.case(row) for row in rows]
     if name == "faithqa":
         return [judge.case(row) for row in plan_rows(read_documents("faithqa-documents"), size=MOST_CASES)]
-    if name in ANSWERERS:
+    if name in ANSWERED:
         return [judge.case(ANSWERED[name])]
-    if name.startswith("haluagent"):
-        return jurist.Gold.load("haluagent-docs", judge).cases
-    return jurist.Gold.load(judge.bundled, judge).cases
+    cases = jurist.Gold.load(judge.bundled, judge).cases
+    if name.endswith("-zh"):
+        cases = [case for case in cases if is_chinese(" ".join(case_texts([case])))]
+    return cases
 
 
 ANSWERED: Final = {
     "answer-question": {"prompt": "When was Rembrandt born?"},
+    "answer-question-zh": {"prompt": "伦勃朗出生于哪一年？"},
     "answer-query": {"query": "Name two painters who were born in Leiden."},
     "answer-message": {
         "reference": "Rembrandt was born in Leiden in 1606.",
@@ -159,7 +163,7 @@ def file_of(name: str, adapter: str) -> Path:
     return FOLDER / f"{name}.{adapter}.txt"
 
 
-@pytest.mark.parametrize("name", sorted(chain(CATALOGUE, GENERATORS, ANSWERERS, ["fact-check-retrieval"])))
+@pytest.mark.parametrize("name", sorted(judges()))
 def test_the_prompts_are_sent_as_they_were_read(name: str) -> None:
     judge = judges()[name]
     for adapter in ADAPTERS:
