@@ -46,6 +46,7 @@ ARGUMENTS: Mapping[str, str] = {
     "--judge-model": 'verifier="{}"',
     "--keep-groups": "mapping=jurist.RowMapping(keep_groups=True)",
     "--labels": "labels={}",
+    "--language": 'language="{}"',
     "--margin": "margin={}",
     "--max": "maximum={}",
     "--max-calls": "budget=jurist.Budget(calls={})",
@@ -105,7 +106,7 @@ _WITH_VALUE = re.compile(
     r"(?P<flag>(?<![\w-])--[a-z][a-z-]*[a-z])"
     r"(?: (?P<value>'[^']*'|[^\s;,)]*?[=/:][^\s;,)]*?(?=[:.]?(?:[\s;,)]|$))|\w+(?:,\w+)+|[A-Z][A-Z.a-z]*(?![\w-])"
     r"|\d[\d.]*\d|\d|json|chat|plain|unanimous|majority|adjudicated|reviewed|median|mean"
-    r"|(?<=--own-answer )\w+))?"
+    r"|(?<=--own-answer )\w+|(?<=--language )(?:en|zh)(?!\w)))?"
 )
 """An option, and what stands behind it if that is a value: a pair, a path, a number, a placeholder, a known word."""
 _COMMAND = re.compile(r"\bjurist [a-z]+(?: [^\s;,)]+)*")

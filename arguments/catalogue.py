@@ -2,17 +2,32 @@
 
 from typing import Literal
 
-from .groups import Common, Form, Printed, Rule, SplitOptions, asked_judge, column_pair, pair, raters_option
+from .groups import (
+    Common,
+    CompiledVerifiers,
+    Form,
+    LanguageOption,
+    Printed,
+    Rule,
+    SplitOptions,
+    asked_judge,
+    column_pair,
+    pair,
+    raters_option,
+)
 from .names import list_module_names
 from .options import choice, option, positional, repeated
 
 
-class ExportOptions(Printed, command="export JUDGE", does="catalogue.export_command"):
+class ExportOptions(
+    LanguageOption, CompiledVerifiers, Printed, command="export JUDGE", does="catalogue.export_command"
+):
     """Write a judge's prompt for another system.
 
     examples:
       jurist export fect --to messages --output fect.json
       jurist export cognibench@1 --to markdown
+      jurist export haluagent@1 --to markdown --verifier label-check@2
     """
 
     judge: str = asked_judge()

@@ -33,7 +33,12 @@ from .rows import check_apart, shares_of, store_of
 
 def export_command(options: ExportOptions) -> Result:
     """Write a judge's prompt for another system."""
-    loaded = load_judge(options.judge, store=store_of(options))
+    loaded = load_judge(
+        options.judge,
+        store=store_of(options),
+        verifiers=options.verifiers or None,
+        language=options.language,
+    )
     print_notes(loaded.standing)
     path = None if options.output == "-" else options.output
     text, limits = exported(loaded, options.target, path)

@@ -20,7 +20,7 @@ from ..keeping.loading import LoadedJudge
 from ..programs.judge import Judge
 from ..report.scores import spend_in, taken_words
 from ..runs.outputs import check_no_batches, checkpoint_of, claimed, shards_of
-from ..runs.row_language import in_language_of_rows
+from ..runs.row_language import in_language_of_rows, unread_language_note
 from ..runs.runner import RunPlan, RunSettings, plan_of, run_judge
 from ..runs.shards import WHOLE, Shard, cluster, join, judged_on_ray
 from ..runs.summary import Summary
@@ -250,6 +250,7 @@ def rows_of(options: JudgedRows) -> tuple[LoadedJudge, Source, RunSettings]:
         shard = Shard(*options.shard) if options.shard else WHOLE
         settings = replace(settings, shard=shard, resume=options.resume, fresh=options.fresh)
     source = Source(name=options.input, judge=loaded.judge, mapping=mapping)
+    print_notes(unread_language_note(loaded, source))
     loaded, source = in_language_of_rows(loaded, source)
     return loaded, source, settings
 

@@ -24,6 +24,7 @@ from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.dspy_state import settle_prompt
 from ..keeping.loading import LoadedJudge
+from ..programs.generator import Generator
 from ..programs.judge import Judge
 from ..programs.state import PromptState
 from .judges import JudgeLike, load_for_new_rows
@@ -64,6 +65,8 @@ def exported(
 ) -> tuple[str, list[str]]:
     """Return the text of the exported file, and its limits in words."""
     chosen = exporter(target)
+    if isinstance(loaded.judge, Generator):
+        loaded.judge.check_verifier_languages()
     if output is not None and chosen.suffix == ".py" != Path(output).suffix:
         hint = f"--output {Path(output).with_suffix('.py')}"
         raise UsageError(f"{target} takes a file of Python, which {output} is not by its name", hint=hint)

@@ -19,7 +19,7 @@ from ..keeping.loading import LoadedJudge
 from ..keeping.logs import LogReference, is_log, new_rows_error
 from ..keeping.naming import find_judge
 from ..programs.judge import Judge
-from ..runs.row_language import in_language_of_rows
+from ..runs.row_language import in_language_of_rows, unread_language_note
 from ..runs.runner import RunSettings, run_judge
 from ..runs.summary import Summary
 from .cascading import with_models
@@ -236,6 +236,7 @@ def run(
         source = Source(name=os.fspath(rows), judge=loaded.judge, mapping=columns)
     else:
         source = Source(name="<rows>", judge=loaded.judge, mapping=columns, records=rows)
+    warn(unread_language_note(loaded, source))
     loaded, source = in_language_of_rows(loaded, source)
     if isinstance(keep, str):
         keep = (keep,)

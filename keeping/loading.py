@@ -19,6 +19,7 @@ from ..evaluation.votes import Sampling
 from ..programs.asking import Asker
 from ..programs.deciding import with_means
 from ..programs.judge import Judge
+from ..programs.languages import case_texts
 from ..programs.options import JUDGE_OPTIONS
 from ..programs.own_answer import OwnAnswer
 from ..programs.records import records
@@ -259,11 +260,13 @@ class LoadedJudge(Prompt):
             GoldError: an input is missing or ill-typed.
             ModelError: the model cannot be used at all.
         """
-        return self.asker().ask(self._case(row, inputs))
+        case = self._case(row, inputs)
+        return self.for_cases([case]).asker().ask(case)
 
     async def acall(self, *row: Any, **inputs: Any) -> Verdict:
         """Judge one row inside a running event loop; raises what calling it raises."""
-        (verdict,) = await self.asker().ask_async([self._case(row, inputs)])
+        case = self._case(row, inputs)
+        (verdict,) = await self.for_cases([case]).asker().ask_async([case])
         return verdict
 
     def _case(self, unnamed: Sequence[object], inputs: Mapping[str, object]) -> Case:
@@ -284,11 +287,13 @@ class LoadedJudge(Prompt):
             GoldError: a row is none, or an input is missing or ill-typed, with its number from 1.
             ModelError: the model cannot be used at all.
         """
-        return self.verdicts(self._cases(rows))
+        cases = self._cases(rows)
+        return self.for_cases(cases).verdicts(cases)
 
     async def abatch(self, rows: Any) -> list[Verdict]:
         """Judge many rows, as :meth:`batch` does, inside a running event loop."""
-        return await self.asker().ask_async(self._cases(rows))
+        cases = self._cases(rows)
+        return await self.for_cases(cases).asker().ask_async(cases)
 
     def as_module(self) -> "JudgeModule":
         """Return this judge as a ``dspy.Module``, a step of a program of one's own: it takes the judge's inputs, and
@@ -410,9 +415,20 @@ class LoadedJudge(Prompt):
         if self.artifact is not None:
             return self
         judge = self.judge.for_texts(texts)
-        if judge is self.judge:
+        if judge is self.judge or self.state != PromptState.of(self.judge.basic()):
             return self
         return replace(self, judge=judge, state=PromptState.of(judge.basic()), name_without_version=None)
+
+    @property
+    def has_open_language(self) -> bool:
+        """Whether rows choose the language of its prompt: a basic one, written in several, of which none was named."""
+        return self.artifact is None and self.judge.language is None and len(self.judge.languages) > 1
+
+    def for_cases(self, cases: Iterable[Case]) -> Self:
+        """Return a copy with a prompt in the language of these cases, as :meth:`for_texts` does."""
+        if not self.has_open_language:
+            return self
+        return self.for_texts(case_texts(cases))
 
     def with_adapter(self, adapter: str | None) -> "LoadedJudge":
         """Return a copy of the judge with another adapter of its prompt; ``None`` changes nothing."""

@@ -46,7 +46,11 @@ def with_verifiers(judge: Judge, references: Sequence[str], store: Store) -> Jud
             raise UsageError(f"--verifier names {name} twice", hint="name one version of it")
         artifact = store.load(reference)
         compiled[name] = _verifier_of(artifact, judge, judge.verifiers[name])
-    return replace(judge, verified_by=tuple(compiled[name] for name in judge.verifiers if name in compiled))
+    verified_by = tuple(compiled[name] for name in judge.verifiers if name in compiled)
+    verified = replace(judge, verified_by=verified_by)
+    if judge.language is not None or not judge.languages:  # else the documents choose its language
+        verified.check_verifier_languages()
+    return verified
 
 
 def _verifier_of(artifact: Artifact, generator: "Generator", attribute: str) -> CompiledVerifier:
@@ -61,7 +65,11 @@ def _verifier_of(artifact: Artifact, generator: "Generator", attribute: str) -> 
                 hint=f"compile {artifact.judge} again",
             )
     return CompiledVerifier(
-        reference=artifact.ref, sha256=str(artifact.sha256), attribute=attribute, prompt=prompt
+        reference=artifact.ref,
+        sha256=str(artifact.sha256),
+        attribute=attribute,
+        prompt=prompt,
+        language="zh" if artifact.about.option_values.get("language") == "zh" else "en",
     )
 
 

@@ -6,15 +6,16 @@ are its gold. Its program wires steps that write (and are tuned) with verifiers 
 (:func:`~jurist.programs.frozen.frozen`) and checks by code.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import dspy
 import pydantic
 
 from ..cases import Case, Label
+from ..engines.frames import says_chinese
 from ..engines.ledger import Purpose
 from ..errors import JudgeError, UsageError
 from ..evaluation.checked_items import Check, CheckedItem
@@ -97,6 +98,22 @@ class Generator(Judge):
         for compiled_verifier in self.verified_by:
             compiled_verifier.put_into(program)
         return program
+
+    def for_texts(self, texts: Iterable[str]) -> Self:
+        """Return the generator with its prompts in Chinese where most of these texts are, unless one was chosen."""
+        generator = super().for_texts(texts)
+        generator.check_verifier_languages()
+        return generator
+
+    def check_verifier_languages(self) -> None:
+        """Refuse versions that verify with a prompt in another language than that of the generator's prompts."""
+        language: Language = "zh" if says_chinese(self.signature) else "en"
+        for verifier in self.verified_by:
+            if verifier.language != language:
+                name, _, _ = verifier.reference.partition("@")
+                what = f"{verifier.reference} has its prompt in the language {verifier.language}"
+                hint = f"add --language {verifier.language}, or name a version of {name} in {language}"
+                raise UsageError(f"{what}, and {self.name} is asked in {language}", hint=hint)
 
     @property
     def verifying_versions(self) -> dict[str, str]:

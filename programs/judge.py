@@ -15,7 +15,7 @@ from dataclasses import InitVar, dataclass, field, fields, replace
 from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias, get_args
 
 import pydantic
 from pydantic_core import ErrorDetails
@@ -439,7 +439,7 @@ class Judge:
                 signature = signature.with_updated_fields(name, type_=str)  # the prompt shows one text
         return dspy.Predict(signature)
 
-    def in_language(self, language: str) -> "Judge":
+    def in_language(self, language: str) -> Self:
         """Return the judge with its prompt in a language.
 
         Raises:
@@ -453,7 +453,7 @@ class Judge:
         hint = "leave out --language, or name a judge that has it, such as qa-conflict"
         raise UsageError(f"judge {self.name} has no prompt in the language {language!r}", hint=hint)
 
-    def _in_written_language(self, language: Language) -> "Judge":
+    def _in_written_language(self, language: Language) -> Self:
         """Return the judge with its prompt in one of its languages."""
         from .languages import answer_in_language, in_language, with_labels_of
 
@@ -464,7 +464,7 @@ class Judge:
         program = self.programs.get(language, self.program)
         return replace(self, language=language, signature=signature, answer=answer, program=program)
 
-    def for_texts(self, texts: Iterable[str]) -> "Judge":
+    def for_texts(self, texts: Iterable[str]) -> Self:
         """Return the judge with its prompt in Chinese where most of these texts are, unless its language was chosen."""
         if self.language is not None or "zh" not in self.languages or main_language(texts) == "en":
             return self

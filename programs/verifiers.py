@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import dspy
 
+from ..text.wording import Language
 from .frozen import Frozen
 from .state import PredictorPrompt
 
@@ -16,6 +17,7 @@ class CompiledVerifier:
     sha256: str  # of the version's content
     attribute: str  # the attribute of the program that holds them: a frozen step, or a list of them
     prompt: PredictorPrompt
+    language: Language = "en"  # of the prompt
 
     def put_into(self, program: dspy.Module) -> None:
         """Give the prompt to the frozen steps of a program."""

@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -27,7 +28,9 @@ from pydantic_core import CoreSchema, core_schema
 from ..cases import Case
 from ..errors import BudgetExhausted, GoldError, JuristError, importing_extra
 from ..keeping.loading import LoadedJudge
+from ..programs.asking import Asker
 from ..programs.together import together
+from ..text.wording import Language
 from .lines import verdict_parts
 
 if TYPE_CHECKING:
@@ -363,16 +366,29 @@ class _Row:
         return schema
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Asking:
+    """A judge in one language: who asks it, and what identifies it in its lines."""
+
+    asker: Asker
+    stamp: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, loaded: LoadedJudge) -> _Asking:
+        """Return how a judge is asked."""
+        return cls(asker=loaded.asker(), stamp=loaded.stamp())
+
+
 class _Judging:
     """Asks one judge for all requests, as many cases at once as it allows, and knows how that went."""
 
     def __init__(self, loaded: LoadedJudge, registry: CollectorRegistry) -> None:
         from prometheus_client import Counter
 
-        self._asker = loaded.asker()
+        self._loaded = loaded
+        self._asking = {loaded.judge.language: _Asking.of(loaded)}  # by the language of the prompt
         self._free = asyncio.Semaphore(loaded.settings.concurrency)
         self._judge = loaded.judge
-        self._stamp = loaded.stamp()
         self._ledger = loaded.context.ledger
         self._exhausted = ""  # which limit was reached, in words
         self._failed = ""  # why the model failed last; empty once it has answered again
@@ -383,8 +399,7 @@ class _Judging:
     async def lines(self, cases: Sequence[Case]) -> list[dict[str, Any]]:
         """Return the verdict lines of cases, in their order."""
         try:
-            async with self._asker.ready():
-                return await together(cases, self._line, concurrency=len(cases))
+            return await self._lines_by_language(cases)
         except BudgetExhausted as error:
             self._exhausted = str(error)
             raise JuristError(str(error)) from error
@@ -393,11 +408,29 @@ class _Judging:
             self._failed_at = time.monotonic()
             raise
 
-    async def _line(self, case: Case) -> dict[str, Any]:
+    async def _lines_by_language(self, cases: Sequence[Case]) -> list[dict[str, Any]]:
+        """Return the verdict lines of cases, each asked for in its own language where rows choose it."""
+        places_of_language: dict[Language | None, list[int]] = {}
+        for place, case in enumerate(cases):
+            loaded = self._loaded.for_cases([case])
+            language = loaded.judge.language
+            if language not in self._asking:
+                self._asking[language] = _Asking.of(loaded)
+            places_of_language.setdefault(language, []).append(place)
+        lines: list[dict[str, Any]] = [{} for _ in cases]
+        for language, places in places_of_language.items():
+            line_of = partial(self._line, self._asking[language])
+            async with self._asking[language].asker.ready():
+                asked = await together([cases[place] for place in places], line_of, concurrency=len(places))
+            for place, line in zip(places, asked, strict=True):
+                lines[place] = line
+        return lines
+
+    async def _line(self, asking: _Asking, case: Case) -> dict[str, Any]:
         async with self._free:
-            verdict = await self._asker.judged(case)
-        self._asker.note(verdict)
-        line = {"case": case.id, **verdict_parts(self._judge, case, verdict), **self._stamp}
+            verdict = await asking.asker.judged(case)
+        asking.asker.note(verdict)
+        line = {"case": case.id, **verdict_parts(self._judge, case, verdict), **asking.stamp}
         self._cases.labels(line["status"]).inc()
         self._failed = ""
         if line["status"] == "failed":

@@ -247,8 +247,9 @@ Ask of each sentence, in this order:
 1. {_IRRELEVANT}
 2. {_FACT.format(absent="hallucinated")}
 3. Otherwise it infers, explains, evaluates or advises, perhaps beside facts that it reports. It is faithful if you can
-point to stated facts that it follows from. The conclusion itself need not be stated, and words of evaluation, such as important, do not matter. It is
-hallucinated if it is only plausible, only an opinion, or at odds with the reference.""",
+point to stated facts that it follows from. The conclusion itself need not be stated, and words of evaluation, such as
+important, do not matter. It is hallucinated if it is only plausible, only an opinion, or at odds with the
+reference.""",
         {
             "irrelevant": "irrelevant",
             "faithful": "faithful",
@@ -305,10 +306,10 @@ class DivideTags(_AboutReference):  # noqa: D101 - its docstring ends with examp
 
 The word in brackets before each sentence is what was found. Do not judge that again: say of what kind the sentence is.
 A sentence that reports facts (a name, a number, a date, an event) and nothing else is a fact, whether the reference
-has them or not. Any other sentence infers, explains, evaluates or advises. A faithful one is irrefutable if whoever accepts the
-reference must accept it and no word in it is subjective; otherwise it is reliable. A hallucinated one is misleading if
-a sensible reader of the reference would not believe it, because it contradicts or distorts the reference or rests on
-something made up; otherwise it is speculative.""",
+has them or not. Any other sentence infers, explains, evaluates or advises. A faithful one is irrefutable if whoever
+accepts the reference must accept it and no word in it is subjective; otherwise it is reliable. A hallucinated one is
+misleading if a sensible reader of the reference would not believe it, because it contradicts or distorts the reference
+or rests on something made up; otherwise it is speculative.""",
         {
             "faithful": "[faithful] fact",
             "reliable": "[faithful] reliable",

@@ -26,6 +26,7 @@ PAIRS = {
     "(--split 20/20/60)": "(shares=(0.2, 0.2, 0.6))",
     "--set rows_per_point=500": 'options={"rows_per_point": 500}',
     "give --min f1=0.8, or --not-worse-than": 'give minimum={"f1": 0.8}, or not_worse_than=',
+    "to be asked in another (zh), add --language zh": 'to be asked in another (zh), add language="zh"',
     "name a --model that does": "name a model= that does",
     "try --adapter json, or a larger --model": 'try adapter="json", or a larger model=',
     "--raters ann,bob if each": 'raters="ann,bob" if each',

@@ -34,13 +34,17 @@ _VERDICT: Final = (
 # The module re compiles these at their first use: few replies are in plain words.
 _LEAD: Final = (
     rf"(?i)(?:(?:the|my|our|final|overall|so|therefore|thus|die|das|mein|la|le|el|ma|mi|最终|最終|我的)[\s,]*)*"
-    rf"(?:{_VERDICT})(?:\s*(?:[:：=]|\bis\b|\bist\b|\best\b|\bes\b|是|为|為|は)\s*)+(?P<content>.*)"
+    rf"(?:{_VERDICT}|是否[^\s:：]{{1,8}}(?=[:：]))"
+    r"(?:\s*(?:\bis\b|\bist\b|\best\b|\bes\b|是|为|為|は)\s*(?:[:：=]\s*)?|\s*[:：=]\s*)(?P<content>.*)"
 )
 _TAG: Final = rf"(?is)<(?P<name>{_VERDICT})>(?P<content>.{{0,200}}?)</(?P=name)>"
 _LONGEST_LINE: Final = 300
 """Characters of a line that states a label, at most."""
 _LINE_MARK: Final = r"^(?:[#>\s]+|[-•]\s+)"
 _OPENING: Final = r"(?s)(?P<label>.{1,80}?)(?:[.!;。！；,，、：:]|\s[-–—]\s|[–—]|\n)(?P<rest>.*)"
+_REMARK: Final = r"(?s)(?P<label>[^(（]{1,80}?)\s*[(（](?P<rest>[^()（）]*)[)）]\W*"
+_DOUBT: Final = r"(?i)\b(?:not|probably|maybe|perhaps|possibly|unsure)\b|不|可能|也许"
+"""Words of a remark in brackets that take back what stands before it."""
 _BUT: Final = (
     r"(?i)\b(?:but|however|though|although|yet|except|unless|rather|instead|aber|jedoch|sondern|doch|mais|cependant|pourtant|"
     r"pero|sino|aunque|mas|porém|ma|però|но|однако)\b|但|不过|不過|然而|而是|しかし|ただし|하지만|그러나|لكن"
@@ -87,7 +91,7 @@ def _stated_value(reply: str, read_value: Read, names: Collection[object]) -> ob
     values: list[object] = []
     for value in chain(
         _value_of_all(text, read_value),
-        _values_in_lines(text, read_value),
+        _values_in_lines(text, read_value, names),
         _values_in_data(text, read_value),
     ):
         if not any(same(value, stated_value) for stated_value in values):
@@ -112,7 +116,7 @@ def _value_of_all(raw: object, read_value: Read) -> Iterator[object]:
         return
 
 
-def _values_in_lines(text: str, read_value: Read) -> Iterator[object]:
+def _values_in_lines(text: str, read_value: Read, names: Collection[object]) -> Iterator[object]:
     """Yield the value of each line that is one, or that names one after a word for a verdict."""
     for tag in re.finditer(_TAG, text):
         yield from _value_of_all(tag["content"], read_value)
@@ -123,7 +127,8 @@ def _values_in_lines(text: str, read_value: Read) -> Iterator[object]:
         yield from _value_of_all(plain, read_value)
         lead = re.fullmatch(_LEAD, plain.replace("*", "").strip())
         if lead is not None:
-            yield from _value_of_all(lead["content"], read_value)
+            values = list(_value_of_all(lead["content"], read_value))
+            yield from values or _value_in_opening(lead["content"], read_value, names)
 
 
 def _values_in_data(text: str, read_value: Read) -> Iterator[object]:
@@ -142,6 +147,9 @@ def _values_in_data(text: str, read_value: Read) -> Iterator[object]:
 def _value_in_opening(text: str, read_value: Read, names: Collection[object]) -> list[object]:
     """Return the value that a reply begins with, if nothing after it takes that back; else nothing."""
     opening = re.match(_OPENING, text)
+    remark = re.fullmatch(_REMARK, text)
+    if remark is not None and not re.search(_DOUBT, remark["rest"]):
+        opening = remark
     if opening is None or re.search(_BUT, opening["rest"]):
         return []
     values = list(_value_of_all(opening["label"], read_value))

@@ -124,8 +124,28 @@ def page_pieces(subject: Subject) -> list[Piece]:
         instructions = subject.state.predictors[name].instructions
         pieces += [Heading(text=f"Instruction{step}"), Block(text=instructions)]
         pieces.append(Heading(text=f"Prompt{step}, as it is sent"))
-        pieces += _prompt_pieces(subject, predictor, name)
+        pieces += _prompt_pieces(subject, predictor)
+    pieces += _verifier_pieces(subject)
     pieces += [Heading(text="Identity"), _named_items({**subject.stamp, "proof": subject.proof})]
+    return pieces
+
+
+def _verifier_pieces(subject: Subject) -> list[Piece]:
+    """Return the prompt of each step that verifies what a generator writes, with its source; nothing of a judge."""
+    from ...programs.generator import Generator  # the help lists targets, and DSPy takes half a second
+    from ...programs.verifiers import verifying_predictors
+
+    generator = subject.judge
+    pieces: list[Piece] = []
+    if not isinstance(generator, Generator):
+        return pieces
+    references = {verifier.attribute: verifier.reference for verifier in generator.verified_by}
+    for judge_name, attribute in generator.verifiers.items():
+        source = references.get(attribute, f"the basic prompt of {judge_name}")
+        predictor = verifying_predictors(subject.program, attribute)[0]
+        pieces.append(Heading(text=f"Prompt of the verifier {_code_span(attribute)}, as it is sent"))
+        pieces.append(Paragraph(text=f"It is from {source}."))
+        pieces += _prompt_pieces(subject, predictor)
     return pieces
 
 
@@ -169,7 +189,7 @@ def _decision_pieces(subject: Subject) -> list[Piece]:
     return pieces
 
 
-def _prompt_pieces(subject: Subject, predictor: dspy.Predict, name: str) -> list[Piece]:
+def _prompt_pieces(subject: Subject, predictor: dspy.Predict) -> list[Piece]:
     """Return the messages, an input as ``{{name}}``; of inputs that are no text, the demonstrations alone."""
     if not takes_text(predictor):
         blocks: list[Piece] = []
@@ -185,7 +205,9 @@ def _prompt_pieces(subject: Subject, predictor: dspy.Predict, name: str) -> list
     for message in messages:
         words += len(message["content"].split())
         pieces += [Heading(text=message["role"], level=3), Block(text=message["content"])]
-    shown_rows, remembered = "", subject.state.predictors[name].remembered
+    from ...programs.state import PredictorPrompt
+
+    shown_rows, remembered = "", PredictorPrompt.of(predictor).remembered
     if remembered:
         shown_rows = remembered.words
     facts = {

@@ -18,6 +18,13 @@ LETTERS: Final[Sequence[Letter]] = ("A", "B", "C", "D")
 
 _COMMANDS: Final = re.compile(r"\\(?:boxed|text|textbf|mathrm|mathbf)(?=\s*\{)|\$")
 _MARKS: Final = re.compile(r"[*_\"“”'‘’()\[\]{}【】「」《》`]")
+_LINE_MARK: Final = re.compile(r"^[>#\-•\s]+", re.MULTILINE)
+_INITIALS: Final = {"t": True, "f": False}
+_SIGNS: Final = {
+    re.compile(r"[√✓✔✅☑](?:\ufe0f)?(?:\s*(?:true|正确))?"): "正确",
+    re.compile(r"[×✗✘❌✖](?:\ufe0f)?(?:\s*(?:false|错误))?"): "错误",
+}
+"""Marks of right and wrong, alone or before the word -> the word."""
 _END: Final = re.compile(r"(?<=[.!?。！？\n])\s*")
 _ACCORDING: Final = (
     r"(?:(?:based on|according to|as far as|to the best of|to my|from what|in my)\b[^,.;]{0,60}, ?"
@@ -28,14 +35,14 @@ _SUBJECT: Final = (
     r"(?:(?:the |my |this )?(?:final |correct |right |given |above )?"
     r"(?:answer|option|choice|verdict|judge?ment|statement|claim)(?: given)?(?: is|:)? ?"
     r"|(?:it|this|that) ?i?s |option |选择?"
-    r"|(?:这个|这一|这种|该|此|上述|以上|我的|给出的|题目的|最终|正确)*"
-    r"(?:答案|判断|结论|选项|回答|说法|陈述|表述|观点)(?:应该|应|并)?(?:是|为)?[：:]? ?|这是?|应该?选|应为)?"
+    r"|(?:这个|这一|这种|这|该|此|上述|以上|我的|给出的|题目的|最终|正确)*"
+    r"(?:答案|判断|结论|选项|回答|说法|陈述|表述|观点|句话)(?:应该|应|并)?(?:是|为)?[：:]? ?|这是?|应该?选|应为)?"
 )
 _LEAD: Final = _ACCORDING + _SUBJECT
-_TRUE: Final = r"true|correct|right|accurate|yes|正确的?|对的?|是的?|属实|准确|没错"
+_TRUE: Final = r"true|correct|right|accurate|yes|正确的?|对的?|是的?|属实|准确|没有?错|真的"
 _FALSE: Final = (
     r"false|incorrect|wrong|untrue|inaccurate|no|not (?:true|correct|right|accurate)"
-    r"|错误的?|错的?|并?不正确的?|不对的?|不是|否|不属实|有误"
+    r"|错误的?|错的?|并?不正确的?|不准确的?|不对的?|不是|否|不属实|有误|假的"
 )
 _WHOLE: Final = {
     True: re.compile(rf"{_LEAD}(?:{_TRUE}|yes, it is)"),
@@ -51,12 +58,16 @@ _HEDGE: Final = re.compile(
     r"\b(?:but|however|partly|partially|mostly|somewhat|in part|maybe|perhaps|possibly|probably|might|may|could|unless"
     r"|if|depends|unsure|unclear|not (?:sure|certain|entirely|quite|exactly|fully|clear|wholly|completely)|cannot|can't"
     r"|i can|i will|i'll|let me|let us|lets|happy to|or)\b"
-    r"|但|不过|然而|部分|不完全|不一定|不确定|可能|也许|大概|或许|或者|还是|无法|不能|如果|我可以|我来|让我|抱歉"
+    r"|但|不过|然而|虽然|尽管|部分|不完全|不一定|不确定|可能|也许|大概|或许|或者|还是|无法|不能|如果|我可以|我来|让我|抱歉"
 )
 _CORRECTION: Final = re.compile(
     r"\b(?:actually|wait|correction|on second thought|let me correct)\b|更正|等等，|等一下"
 )
 """What takes an earlier answer back."""
+_CONTRAST: Final = re.compile(r"(?:but|however|yet|still|although|though|但是?|不过|然而|可是)\b[,，]? ?")
+"""What a sentence begins with that goes against the one before it."""
+_OFFER: Final = re.compile(r"^(?:true or false|true/false|对还是错|是否正确)\s*[?？:：]\s*")
+"""A question that a reply repeats before it answers."""
 _OTHER_SENSE: Final = re.compile(
     r"\b(?:correct|right|true|accurate) "
     r"(?:answer|year|date|number|name|place|value|one|option|choice)s?\b"
@@ -73,10 +84,29 @@ _SAYS_FALSE: Final = re.compile(
 _STOP: Final = r"(?:[.):、,，。;；]|\s*$)"
 _CHOICE: Final = re.compile(rf"{_LEAD}(?:option |choice )?([a-d])(?:[.):、,，] ?| |$)(.*)", re.DOTALL)
 _ENDS_OF_CLAUSES: Final = re.compile(r"[.。!！\n]")
+_LISTED: Final = re.compile(r"(?<![a-z])([a-d])[.):、](?!\s*$)")
+"""An option with its letter, as it stands in the question."""
+_MOST_LISTED = 2  # options that a reply names with letter and stop, and does not merely repeat
+_CLAUSES: Final = re.compile(r"[,，;；。!！\n]|\.(?=\s|$)|(?<=[?？吗])")
+_AFFIRMED: Final = re.compile(
+    r"(?:(?:答案|选项)(?:其实|实际上|应该|应当|应)?(?:是|为)|(?:应该|应当|应)(?:是|选|为)|只有|因此|所以|选择?)"
+    r"\s*(?:选项\s*)?(?P<chosen>[A-D])(?![A-Za-z])\s*(?:项|选项)?\s*(?:才?是?正确的?|符合)?$"
+    r"|^(?P<subject>[A-D])\s*(?:选项|项)?\s*(?:才?是)?正确的?$"
+    r"|\b(?:(?:right|correct|best) (?:one|answer|option|choice)|answer|but)\s+(?:is\s+)?(?:option )?(?P<named>[A-D])$"
+    r"|^(?:so )?(?:option )?(?P<right>[A-D]) is (?:right|correct|the (?:right|correct) (?:one|answer))$"
+)
+"""A clause that names the one option it is for."""
+_INSTEAD: Final = re.compile(r"\bnot (?:option )?[A-D] but ")
+_BUT: Final = re.compile(r"^但是?|\bbut\b")
+_SET_ASIDE: Final = re.compile(
+    r"\b(?:not|wrong|incorrect|false|neither|rule out|ruled out|seems?|looks?|tempting|at first)\b"
+    r"|不|错|排除|缺乏|没有|无|看起来|似乎|吗|[?？]"
+)
+"""A clause that is against the options which it names, or in doubt of them."""
 _BECAUSE: Final = r"(?:because|since|as|given that)\b"
 _NAMED: Final = (
     re.compile(
-        r"\b(?:answer|option|choice)(?:\s+(?:is|would be|should be))?\s*:?\s*(?:option |choice |letter )?"
+        r"\b(?:answer|option|choice)(?:\s+(?:is|would be|should be))?\s*[:—–]?\s*(?:option |choice |letter )?"
         rf"(?P<letter>[A-D])(?={_STOP}|\s+{_BECAUSE})",
         re.IGNORECASE,
     ),
@@ -110,14 +140,28 @@ _DENIED_AFTER: Final = re.compile(
 
 def read_truth(reply: str) -> bool | None:
     """Return whether a reply calls the answer correct, or ``None``."""
-    texts = list(_texts(_plain(reply).lower()))
+    plain = _OFFER.sub("", _plain(reply).lower())
+    if plain.rstrip(".") in _INITIALS:
+        return _INITIALS[plain.rstrip(".")]
+    for sign, word in _SIGNS.items():
+        plain = sign.sub(word, plain)
+    question, _, answer = plain.partition("?")
+    # "Is it true? No."
+    if answer.strip() and _SAYS_TRUE.search(question) and not _SAYS_FALSE.search(question):
+        plain = answer.strip()
+    texts = list(_texts(plain))
     if not texts or texts[0].endswith("?") or _CORRECTION.search(texts[0]):
         return None
     verdicts_of_ends = {_truth_of(text) for text in texts[1:]}
     verdicts = verdicts_of_ends | {_truth_of(sentence) for sentence in _sentences(texts[0])}
     if verdicts_of_ends <= {None} or {True, False} <= verdicts:
         return None
-    return True in verdicts
+    value = True in verdicts
+    for sentence in _sentences(texts[0]):
+        contrast = _CONTRAST.match(sentence)
+        if contrast and _takes_back(value, sentence[contrast.end() :]):
+            return None
+    return value
 
 
 def _truth_of(text: str) -> bool | None:
@@ -152,6 +196,8 @@ def read_choice(reply: str, options: Sequence[str]) -> Letter | None:
     texts = list(_texts(plain.lower()))
     if not texts or texts[0].endswith("?") or _CORRECTION.search(texts[0]):
         return None
+    if len(set(_LISTED.findall(texts[0]))) > _MOST_LISTED:  # it repeats the options
+        texts = [texts[0], texts[-1]] if "\n" in texts[0] else texts[:1]
     choice = _CHOICE.fullmatch(texts[0])
     if choice and letters(choice[2]) in option_letters and not _letter_alone(choice[0], option_letters):
         return None  # the letter of one option stands before the words of another
@@ -163,7 +209,7 @@ def read_choice(reply: str, options: Sequence[str]) -> Letter | None:
         return ends.pop()
     if ends:
         return None
-    return _named_letter(plain)
+    return _named_letter(plain) or _letter_left(plain)
 
 
 def _letter_alone(text: str, option_letters: Sequence[str]) -> Letter | None:
@@ -204,10 +250,32 @@ def _named_letter(text: str) -> Letter | None:
     return None
 
 
+def _letter_left(text: str) -> Letter | None:
+    """Return the letter that the last clause with a letter is for, if others are set aside before it, or ``None``."""
+    clauses: list[str] = []
+    for clause in _CLAUSES.split(text):
+        if clause and _LETTER.search(clause):
+            clauses.append(clause.strip())
+    if not clauses:
+        return None
+    *earlier, last = clauses
+    if not all(_SET_ASIDE.search(clause.lower()) for clause in earlier):
+        return None
+    last = _INSTEAD.sub("but ", last)
+    affirmed = _AFFIRMED.search(last)
+    without_contrast = _BUT.sub("", last.lower())
+    if affirmed is None or _HEDGE.search(without_contrast) or _SET_ASIDE.search(without_contrast):
+        return None
+    letter = next(filter(None, affirmed.groups()))
+    if any(match[0] != letter for match in _LETTER.finditer(last)):
+        return None
+    return LETTERS["ABCD".index(letter)]
+
+
 def _plain(reply: str) -> str:
     """Return a reply in one form of each character, without emphasis, quotes, brackets and commands of LaTeX."""
     text = _COMMANDS.sub("", unicodedata.normalize("NFKC", reply))
-    return _MARKS.sub("", text).strip()
+    return _LINE_MARK.sub("", _MARKS.sub("", text)).strip()
 
 
 def _sentences(text: str) -> list[str]:

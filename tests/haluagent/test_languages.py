@@ -1,5 +1,6 @@
 """Prompts in the language of the rows: chosen by them, named by an option, kept by versions."""
 
+import io
 import json
 import re
 from pathlib import Path
@@ -157,6 +158,30 @@ def test_the_judge_of_replies_is_asked_in_the_language_of_the_rows(serve, fake_k
         "run", "qa-conflict@1", "--input", "rows.jsonl", "--output", "p.jsonl", "--language", other, *ends
     )
     assert f"was compiled with its prompt in the language {language}" in done.err
+
+
+def test_rows_of_a_pipe_choose_no_language_and_a_note_says_so(monkeypatch):
+    text = json.dumps({**ROWS["zh"], "id": "1"}) + "\n"
+    command = ("run", "qa-conflict:basic", "--input", "-", "--output")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    done = ok(*command, "out.jsonl")
+    note = "asked in English, as the rows of a pipe choose no language; to be asked in another (zh), add --language zh"
+    assert note in done.err
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    assert "choose no language" not in ok(*command, "zh.jsonl", "--language", "zh").err
+    with pytest.warns(UserWarning, match='add language="zh"'):
+        jurist.run("qa-conflict:basic", iter([ROWS["zh"]]), "other.jsonl")
+
+
+def test_a_row_in_python_is_asked_in_its_language():
+    judge = jurist.load("qa-conflict:basic")
+    for language in ("zh", "en"):
+        case = judge.judge.case(ROWS[language])
+        assert judge.for_cases([case]).judge.option_values == ({"language": "zh"} if language == "zh" else {})
+    changed = judge.as_module()
+    predictor = changed.program.predictors()[0]
+    predictor.signature = predictor.signature.with_instructions("My own.")
+    assert changed.as_judge().for_cases([judge.judge.case(ROWS["zh"])]).state == changed.as_judge().state
 
 
 @pytest.mark.parametrize("language", ["zh", "en"])

@@ -48,13 +48,13 @@ CHOICES: dict[str | None, str] = {
         B | **B** | (B) | B) | B. 15 July 1606 | 选B | 15 July 1606 | Ｂ | Option B | A is wrong.\nB | 答案为B
         正确答案是 B | 我认为答案是B | 正确选项是B。 | The correct answer is option B | 应选B | \boxed{B}
         B because he says so | Answer: option B. | The answer is (B) 15 July 1606. | I choose option B.
-        The answer is B, since he was born in July.
+        The answer is B, since he was born in July. | Answer A is wrong, B is right.
     """,
     "C": "Answer: C | 答案是C。 | The correct option is C. | Leiden",
     "D": "The correct answer is (D). | My answer: D | D: a town",
     None: """
         Option B is wrong. | Option B, which is wrong. | 选项B不正确 | I would rule out B.
-        Answer A is wrong, B is right. | Some would choose B, but I am not sure.
+        Some would choose B, but I am not sure.
         If the answer is B, he was born in July. | 答案是A还是B？
         A or B | The answer is A or B. | A, B | The answer is A/B. | A good question. | E | Bravo
         14 June 1605 or 15 July 1606 | 以上都不对 | The answer is not A. | A is wrong. | 答案不是A。
@@ -116,9 +116,9 @@ def readings_of_table() -> list[tuple[str, object, object]]:
     return readings
 
 
-def test_of_80_replies_none_is_read_wrongly_and_hardly_one_is_unread() -> None:
+def test_of_the_replies_of_models_none_is_read_wrongly_and_hardly_one_is_unread() -> None:
     readings = readings_of_table()
-    assert len(readings) == 80
+    assert len(readings) == 183
     assert [reading for reading in readings if reading[2] not in (reading[1], None)] == []
     unread = [reply for reply, said, read in readings if read != said]
     assert unread == ["I don't think this is correct."]

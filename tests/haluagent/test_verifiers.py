@@ -69,7 +69,7 @@ def test_a_compiled_verifier_stands_in_generate_compile_and_export(ends):
     assert made.json["frozen"] != ok(*compile_command, "--json").json["frozen"]
     ok(*make, "haluagent@1", "--output", "version", *ends)  # its verifiers go with it
     assert passed("version") == {"entity"}
-    assert "label-check@1" in ok("export", "haluagent@1", "--to", "markdown").out
+    assert "It is from label-check@1." in ok("export", "haluagent@1", "--to", "markdown").out
     other = cli(*make, "haluagent@2", "--output", "no", "--verifier", "label-check@1", *ends)
     assert (other.code, other.err.count("\n")) == (1, 1)
     assert "haluagent@2 was compiled with its own verifiers, not with label-check@1" in other.err
@@ -81,6 +81,35 @@ def test_a_compiled_verifier_stands_in_generate_compile_and_export(ends):
         gone = cli(*command)
         assert (gone.code, gone.err.count("\n")) == (1, 1)
         assert "haluagent@1 is verified by label-check@1, which cannot be used" in gone.err
+
+
+def test_an_export_of_a_generator_holds_the_prompts_of_its_verifiers(ends):
+    verified = ("--verifier", "label-check@1")
+    export = ("export", "haluagent:basic", *verified, "--to")
+    page = ok(*export, "markdown").out
+    assert "It is from label-check@1.\n" in page
+    assert page.count(STRICT) == 1
+    assert "It is from the basic prompt of answer-check." in page
+    assert "- verified_by: `label-check@1`" in page
+    for words, command in (
+        ("haluagent goes on by jurist's own code", (*export, "python")),
+        ("no step that a compiled judge can verify", ("export", "fect", *verified, "--to", "python")),
+        (
+            "label-check@1 has its prompt in the language en, and haluagent is asked in zh",
+            (*export, "markdown", "--language", "zh"),
+        ),
+    ):
+        refused = cli(*command)
+        assert (refused.code in (1, 2), refused.err.count("\n")) == (True, 1)
+        assert words in refused.err
+
+
+def test_a_verifier_has_the_language_of_the_generator(ends):
+    rows = [{"id": f"d{n}", "text": f"古琴有七根弦，第{n}根最长。"} for n in range(3)]
+    Path("zh.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    make = ("generate", "haluagent", "--input", "zh.jsonl", "--output", "zh", *ends)
+    refused = cli(*make, "--verifier", "label-check@1")
+    assert "label-check@1 has its prompt in the language en, and haluagent is asked in zh" in refused.err
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ def test_the_prompt_of_every_agent_begins_with_an_example(
     asked = all_predictors(HaluAgent(language))
     assert len(asked) == 3 + 1 + 2 * ANSWERS
     for predictor in asked:
+        assert predictor.demos
         for example in predictor.demos:
             assert set(example.keys()) == set(predictor.signature.fields)
             assert is_chinese(" ".join(map(str, example.values()))) == chinese

@@ -152,6 +152,19 @@ def test_a_token_is_asked_for(said: str, code: int) -> None:
     assert unread.status_code == (422 if code == 200 else 401)  # asked for before the body
 
 
+def test_a_row_is_asked_in_its_own_language_where_none_is_named() -> None:
+    rows = [
+        {"question": "古琴有几根弦？", "correct_answer": "七根。", "response": "古琴有五根弦。"},
+        {"question": "How many strings?", "correct_answer": "Seven.", "response": "It has five strings."},
+    ]
+    app = application(Serving(loaded=loaded("qa-conflict:basic")))
+    answers = ask(app, "/judge/batch", [*rows, rows[0]]).json()
+    assert [answer.get("language") for answer in answers] == ["zh", None, "zh"]
+    assert answers[0]["case"] == answers[2]["case"] == ask(app, "/judge", rows[0]).json()["case"]
+    english = load_judge("qa-conflict:basic", store=Store("compiled"), language="en")
+    assert ask(application(Serving(loaded=english)), "/judge", rows[0]).json()["language"] == "en"
+
+
 def test_limits_hold_over_all_requests(serve: Callable[..., Any]) -> None:
     server = serve()
     model = Model(name="openai/x", api_base=server.url)
