@@ -76,6 +76,8 @@ def test_aggregation_keeps_every_question_once_or_says_why(questions, seed):
     assert max(positions.values(), default=0) - min(positions[one] for one in "ABCD") <= 1
     by_id = {one.id: one for one in questions}
     for item in items:  # the primary type: that of most hallucinated answers
+        if item.id.endswith("/false"):  # it has the type of its answer
+            continue
         frequencies = Counter(answer.type for answer in by_id[item.id.split("/")[0]].hallucinated)
         assert frequencies[item.type] == max(frequencies.values())
     for item in choices:
