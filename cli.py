@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 from .arguments.command import Parser, add_commands, load_command, say
 from .arguments.commands import GROUPS, SECTIONS, all_commands, commands_beside
 from .arguments.completion import SHELLS, completion_script
-from .errors import JuristError, StoppedError, answering_command_line, system_message
+from .errors import JuristError, StoppedError, answering_command_line, has_begun_paid_work, system_message
 
 _EPILOG = """\
 examples:
@@ -41,7 +41,10 @@ def main(argv: Sequence[str] | None = None, *, owns_process: bool = False) -> in
         with answering_command_line():
             return _main(argv, owns_process)
     except KeyboardInterrupt:
-        say("stopped by Ctrl-C")
+        if has_begun_paid_work():
+            say("stopped by Ctrl-C")
+        else:
+            say("stopped by Ctrl-C; no model was asked and nothing was paid; run the same command again")
         return _INTERRUPTED
 
 

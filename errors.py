@@ -115,6 +115,8 @@ _COMMAND = re.compile(r"\bjurist [a-z]+(?: [^\s;,)]+)*")
 
 _PHRASES: Mapping[str, str] = {
     "add --resume to": "make the same call again to",  # which goes on by itself
+    "run the same command again": "make the same call again",
+    "jurist artifacts list the compiled ones": "jurist.artifacts() the compiled ones",
     "for example fect fect:basic": 'for example ["fect", "fect:basic"]',
     "jurist gold check lists all": "jurist.check_gold lists all",
 }
@@ -127,6 +129,17 @@ class _Caller:
     """Who reads messages: the command line, or else a program in Python."""
 
     is_command_line = False
+    has_begun_work = False
+
+
+def begin_paid_work() -> None:
+    """Note that work has begun that asks models and keeps what was paid."""
+    _Caller.has_begun_work = True
+
+
+def has_begun_paid_work() -> bool:
+    """Return whether the command has begun work that asks models."""
+    return _Caller.has_begun_work
 
 
 @contextmanager
@@ -134,6 +147,7 @@ def answering_command_line() -> Iterator[None]:
     """Let messages name options within the block, as :mod:`jurist.cli` does; elsewhere they name arguments."""
     was_command_line = _Caller.is_command_line
     _Caller.is_command_line = True
+    _Caller.has_begun_work = False
     try:
         yield
     finally:

@@ -27,7 +27,14 @@ from ..engines.journal import Journal
 from ..engines.ledger import FirstReplies, Ledger, Spend
 from ..engines.meter import Budget, Meter
 from ..engines.pace import Pace
-from ..errors import BudgetExhausted, CheckpointError, StoppedError, StopRequested, signal_name
+from ..errors import (
+    BudgetExhausted,
+    CheckpointError,
+    StoppedError,
+    StopRequested,
+    begin_paid_work,
+    signal_name,
+)
 from .locking import release_lock, take_lock
 from .trust import data_file
 
@@ -225,8 +232,11 @@ class PaidJob:
             ]
             hint = f"{first_step}add --resume to go on without paying again"
         else:
-            reasons.append("nothing was paid" if self.checkpoint else "nothing is kept")
-            hint = f"{first_step}start again"
+            if self._has_begun:
+                reasons.append("nothing is kept")
+            else:
+                reasons.append("no model was asked, nothing was paid and nothing is kept")
+            hint = f"{first_step}run the same command again"
         return StoppedError("; ".join(filter(None, reasons)), hint=hint, signal=signal)
 
     @property
@@ -362,6 +372,7 @@ def paying(work: Work, start: Start) -> Iterator[PaidJob]:
     Raises:
         StoppedError: a limit or a signal stopped the work.
     """
+    begin_paid_work()
     is_new_store = start.root is not None and not start.root.parent.exists()
     checkpoint = None
     if start.fresh:  # first of all: a user who is asked here may say no, and then nothing is forgotten

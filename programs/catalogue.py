@@ -115,6 +115,11 @@ def find(name: str, allow: Allow | None = None) -> Judge:
     raise UnknownJudgeError(f"no judge is called {name!r}", hint=_suggest_name(name))
 
 
+_NEAREST_NAMES = 3
+_LEAST_LIKE = 0.3
+"""The likeness from which a name is listed beside an unknown one."""
+
+
 def _suggest_name(name: str) -> str:
     """Return the hint for an unknown name: a judge of a similar name, or a file of such a name in this folder."""
     names = list(CATALOGUE) + list(GENERATORS) + PLUGIN_JUDGES.installed_names()
@@ -126,7 +131,13 @@ def _suggest_name(name: str) -> str:
         near_stems = difflib.get_close_matches(name, file_of_stem, n=1)
         if near_stems:
             return f"did you mean {file_of_stem[near_stems[0]]}:judge?"
-    return suggest_name(name, names, "or path/to/file.py:judge")
+    if difflib.get_close_matches(name, names, n=1):
+        return suggest_name(name, names)
+    hint = "jurist judges lists the built-in ones, jurist artifacts list the compiled ones; a file is FILE.py:judge"
+    nearest_names = difflib.get_close_matches(name, names, n=_NEAREST_NAMES, cutoff=_LEAST_LIKE)
+    if nearest_names:
+        hint = f"the nearest names are {', '.join(nearest_names)}; {hint}"
+    return hint
 
 
 def file_of(name: str) -> tuple[Path | None, str]:

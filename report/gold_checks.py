@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from ..errors import GoldError, UsageError, checked, plural
@@ -180,6 +180,11 @@ class GoldCheck(Shown):
     def records(self) -> list[dict[str, object]]:
         """Return a row for each problem."""
         return [asdict(problem) for problem in self.problems]
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of a problem, which a clean check has, too."""
+        return [field.name for field in fields(Problem)]
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""

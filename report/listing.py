@@ -61,6 +61,11 @@ class Artifacts(Shown):
         """Return a row for each version: names, parent, model, score on the sealed test, decision."""
         return [_artifact_record(artifact) for artifact in self.versions]
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of a version, which an empty store has, too."""
+        return _RECORD_COLUMNS
+
     def to_json(self) -> dict[str, Any]:
         """Return the entry of each version, with its card."""
         return {"artifacts": [artifact_entry(artifact) for artifact in self.versions]}
@@ -159,6 +164,23 @@ def _decision_words(artifact: Artifact) -> str:
     return decision
 
 
+_RECORD_COLUMNS = (
+    "artifact",
+    "latest",
+    "tags",
+    "parent",
+    "optimizer",
+    "model",
+    "metric",
+    "value",
+    "low",
+    "high",
+    "tokens_per_row",
+    "decision",
+    "path",
+)
+
+
 def _artifact_record(artifact: Artifact) -> dict[str, object]:
     """Return the figures of a version, unrounded."""
     card = artifact.about
@@ -169,18 +191,19 @@ def _artifact_record(artifact: Artifact) -> dict[str, object]:
     parent = "basic"
     if card.parent:
         parent = f"{artifact.judge}@{card.parent}"
-    return {
-        "artifact": artifact.ref,
-        "latest": artifact.latest,
-        "tags": " ".join(artifact.tags),
-        "parent": parent,
-        "optimizer": card.optimizer.name,
-        "model": artifact.model,
-        "metric": card.decision.metric or "",
-        "value": value,
-        "low": low,
-        "high": high,
-        "tokens_per_row": card.tokens_words,
-        "decision": artifact.problem or _decision_words(artifact),
-        "path": str(artifact.path),
-    }
+    values = (
+        artifact.ref,
+        artifact.latest,
+        " ".join(artifact.tags),
+        parent,
+        card.optimizer.name,
+        artifact.model,
+        card.decision.metric or "",
+        value,
+        low,
+        high,
+        card.tokens_words,
+        artifact.problem or _decision_words(artifact),
+        str(artifact.path),
+    )
+    return dict(zip(_RECORD_COLUMNS, values, strict=True))

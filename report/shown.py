@@ -28,6 +28,11 @@ class Shown(ABC):
         """Return the rows of :meth:`to_frame`, each a mapping of columns to values."""
 
     @property
+    def columns(self) -> Sequence[str]:
+        """The columns of :meth:`to_frame` where it has no rows; results that always have rows name none."""
+        return ()
+
+    @property
     def headline(self) -> str:
         """The line that a program shows of it: the first line of ``parts``, or the title of the first table."""
         for part in self.parts():
@@ -46,7 +51,10 @@ class Shown(ABC):
         """
         with importing_extra("frames"):
             import pandas
-        return pandas.DataFrame(list(self.records()))
+        records = list(self.records())
+        if not records:
+            return pandas.DataFrame(columns=list(self.columns))
+        return pandas.DataFrame(records)
 
     def to_latex(self, *, caption: str = "", label: str = "") -> str:
         """Return the main table as LaTeX, which needs the package ``booktabs``.

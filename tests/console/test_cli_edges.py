@@ -12,6 +12,8 @@ import pytest
 from judges import changed
 from small import claims, cli, ok, read_jsonl, start, write_jsonl
 
+from jurist.errors import begin_paid_work
+from jurist.gold.goldset import Gold
 from jurist.keeping.artifacts import Store
 from jurist.programs.fect import FECT
 
@@ -124,3 +126,18 @@ def test_on_windows_a_command_ends_in_one_line_and_help_works(monkeypatch: pytes
         "error: jurist locks files as POSIX systems do, and Windows does not; run it in WSL 2 or in a container"
     ]
     assert cli("judges", "--help").code == 0
+
+
+EARLY = "stopped by Ctrl-C; no model was asked and nothing was paid; run the same command again"
+
+
+@pytest.mark.parametrize(("has_begun", "words"), [(False, EARLY), (True, "stopped by Ctrl-C")])
+def test_ctrl_c_says_what_was_asked(has_begun: bool, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*arguments: object, **settings: object) -> None:
+        if has_begun:
+            begin_paid_work()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Gold, "load", interrupt)
+    done = cli("evaluate", "fect:basic", "--gold", "fect-mini")
+    assert (done.code, done.err.splitlines()[-1]) == (130, words)

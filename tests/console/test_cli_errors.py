@@ -79,7 +79,8 @@ def _write(rows: list[dict[str, Any]]) -> None:
 
 WRONG: list[tuple[int, str, str]] = [
     # judges and artifacts
-    (1, "no judge is called 'nobody'; use one of", "compile nobody"),
+    (1, "no judge is called 'nobody'; jurist judges lists the built-in ones", "compile nobody"),
+    (1, "the nearest names are factual, fact-check, haluagent", "compile accuracy"),
     (1, "gone.py: no such file", "compile gone.py:judge"),
     (1, "bad.py: ModuleNotFoundError", "compile bad.py"),
     (1, "may-go: its program cannot be made: ZeroDivisionError: division by", "evaluate one.py --gold own.jsonl"),

@@ -170,7 +170,7 @@ def test_a_limit_holds_over_all_starts_and_says_how_to_go_on(tmp_path: Path, cal
 
 
 def test_without_a_place_nothing_is_kept(tmp_path: Path) -> None:
-    ending = "; nothing is kept; raise the limit and start again"
+    ending = "; no model was asked, nothing was paid and nothing is kept; raise the limit and make the same call again"
     with pytest.raises(StoppedError, match=ending), paying(Asking(2), Start()) as job:
         ask(job, Scripted(lambda request: YES))
     assert not list(tmp_path.glob("**/journal*"))
@@ -232,3 +232,10 @@ def test_one_endpoint_has_one_pace_for_all_roles(tmp_path: Path) -> None:
     with paying(Asking(), Start(root=tmp_path)) as job:
         one, two = (connect(Model(name="openai/x", rpm=60), context) for context in job.contexts.values())
     assert one.engine.pace is two.engine.pace
+
+
+def test_a_signal_before_the_first_call_leaves_nothing(tmp_path: Path) -> None:
+    ending = "^stopped by Ctrl-C; no model was asked, nothing was paid and nothing is kept; make the same call again$"
+    with pytest.raises(StoppedError, match=ending), paying(Asking(2), Start(root=tmp_path / "kept")):
+        signal.raise_signal(signal.SIGINT)
+    assert not list(tmp_path.glob("**/journal*"))

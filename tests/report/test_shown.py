@@ -76,12 +76,14 @@ def test_agreement_is_that_of_the_command() -> None:
 
 
 def test_a_check_names_every_problem_and_raises_nothing() -> None:
-    assert jurist.check_gold("gold.jsonl", "fect").passed
+    clean = jurist.check_gold("gold.jsonl", "fect")
+    assert (clean.passed, len(clean.to_frame())) == (True, 0)
     write_jsonl(Path("bad.jsonl"), [*claims(12, 2), {"claim": "x", "factual": True}])
     bad = jurist.check_gold("bad.jsonl", "fect")
     told = cli("gold", "check", "fect", "--gold", "bad.jsonl", "--json")
     assert (bad.passed, told.code) == (False, 1)
     assert bad.to_frame()["field"].tolist() == ["conversation"]
+    assert list(clean.to_frame().columns) == list(bad.to_frame().columns)
     for problem, told_problem in zip(bad.to_json()["problems"], told.json["problems"], strict=True):
         assert {**problem, "hint": ""} == {
             **told_problem,
@@ -122,12 +124,14 @@ def test_judges_are_named_where_gold_is_loaded() -> None:
 
 
 def test_versions_reports_and_shares() -> None:
+    empty = jurist.artifacts().to_frame()
     Path("own.py").write_text(_OWN, "utf-8")
     write_jsonl(Path("own.jsonl"), replies(20))
     ok("compile", "own.py:judge", "--gold", "own.jsonl", *FAST, "--anyway", "--force")
     listed = jurist.artifacts()
     assert [artifact.ref for artifact in listed] == ["own@1"]
     assert listed.to_frame()["artifact"].tolist() == ["own@1"]
+    assert (len(empty), list(empty.columns)) == (0, list(listed.to_frame().columns))
     assert jurist.artifacts("own").to_json() == ok("artifacts", "list", "own", "--json").json
     with pytest.raises(JuristError, match="no artifact of 'nobody'"):
         jurist.artifacts("nobody")
