@@ -2,7 +2,8 @@
 
 ``JuristError`` subclasses end a command with exit code 1 and one line; they are
 never used for a model's unusable reply, which is an abstention and is counted.
-Messages name settings as the command line does; outside of it an error names the arguments of Python in their place.
+Messages name settings and commands as the command line does; outside of it an error names the arguments and the
+functions of Python in their place.
 ``BudgetExhausted`` is a ``BaseException`` on purpose: optimizers catch
 ``Exception`` around every evaluation, and a hard limit must not be swallowed.
 """
@@ -18,7 +19,18 @@ from functools import cache, wraps
 from numbers import Integral, Real
 from pathlib import Path
 from types import UnionType
-from typing import Any, Literal, ParamSpec, TypeVar, Union, Unpack, get_args, get_origin, get_type_hints
+from typing import (
+    Any,
+    Literal,
+    NamedTuple,
+    ParamSpec,
+    TypeVar,
+    Union,
+    Unpack,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -109,20 +121,48 @@ _WITH_VALUE = re.compile(
     r"|(?<=--own-answer )\w+|(?<=--language )(?:en|zh)(?!\w)))?"
 )
 """An option, and what stands behind it if that is a value: a pair, a path, a number, a placeholder, a known word."""
-_COMMAND = re.compile(r"\bjurist [a-z]+(?: [^\s;,)]+)*")
-"""A command of a shell, up to the end of its clause: its options stay as they are."""
+_COMMAND = re.compile(r"\bjurist (?P<verb>(?:artifacts |gold )?[a-z]+)(?P<words>(?: [^\s;,)]+)*)")
+"""A command of a shell, up to the end of its clause."""
+
+
+class _Call(NamedTuple):
+    """The function of Python that does what a command does."""
+
+    function: str
+    required: Sequence[str] = ()  # arguments that a call has after its judge
+    takes_list: bool = False  # whether its judges are one list
+
+
+CALLS: Mapping[str, _Call] = {
+    "artifacts list": _Call("artifacts"),
+    "artifacts refit": _Call("refit"),
+    "cascade": _Call("cascade", ("gold",), takes_list=True),
+    "compare": _Call("compare", ("gold",), takes_list=True),
+    "compile": _Call("compile", ("gold",)),
+    "evaluate": _Call("evaluate", ("gold",)),
+    "export": _Call("export"),
+    "gate": _Call("gate", ("gold",)),
+    "gold agreement": _Call("agreement"),
+    "gold check": _Call("check_gold"),
+    "gold import": _Call("import_gold"),
+    "gold plan": _Call("plan_gold"),
+    "move": _Call("move"),
+    "prove": _Call("prove"),
+    "run": _Call("run", ("rows", "output")),
+}
+"""Command -> the function of Python that does the same; other commands stay as they are."""
+_JUDGE_WORD = re.compile(
+    r"[^a-z\s]|^(?!(?:has|lists|says|gives|writes|wrote|what|why|that|and|or|is|on|the|it|with)$)"
+)
+"""A word behind a command that may name a judge, and goes on no sentence."""
 
 
 _PHRASES: Mapping[str, str] = {
     "add --resume to": "make the same call again to",  # which goes on by itself
     "run the same command again": "make the same call again",
-    "jurist artifacts list the compiled ones": "jurist.artifacts() the compiled ones",
     "for example fect fect:basic": 'for example ["fect", "fect:basic"]',
-    "jurist gold check lists all": "jurist.check_gold lists all",
 }
 """Words for the command line -> the words for Python that say the same."""
-_COMPILES = re.compile(r"\bjurist compile (?P<judge>\S+)(?: --model (?P<model>\S+))?(?= (?:proves|makes) )")
-"""A command that a sentence goes on after."""
 
 
 class _Caller:
@@ -162,32 +202,70 @@ def in_words_of_caller(text: str) -> str:
 
 
 def in_words_of_python(text: str) -> str:
-    """Return a message with arguments of Python in place of options; commands that it names stay as they are."""
+    """Return a message with arguments of Python in place of options, and calls in place of commands.
+
+    A command that no function of Python does, or that has an option which no argument stands for, stays as it is.
+    """
     for words, python_words in _PHRASES.items():
         text = text.replace(words, python_words)
-    text = _COMPILES.sub(_compile_call, text)
     parts: list[str] = []
     end = 0
     for command in _COMMAND.finditer(text):
         parts.append(_WITH_VALUE.sub(_argument_of, text[end : command.start()]))
-        parts.append(command[0])
+        parts.append(_call_of(command))
         end = command.end()
     parts.append(_WITH_VALUE.sub(_argument_of, text[end:]))
     return "".join(parts)
 
 
-def _compile_call(command: re.Match[str]) -> str:
-    """Return the call that does what ``jurist compile JUDGE`` does."""
-    call = f'jurist.compile("{command["judge"]}", gold=...'
-    if command["model"]:
-        call += f', model="{command["model"]}"'
-    return f"{call})"
+def _call_of(command: re.Match[str]) -> str:
+    """Return the call of Python that does what a command does, and the words behind it as they are."""
+    call = CALLS.get(command["verb"])
+    if call is None:
+        return command[0]
+    words = command["words"].split()
+    judges: list[str] = []
+    while words and not words[0].startswith("--") and (call.takes_list or not judges):
+        is_judge = _JUDGE_WORD.search(words[0]) if not judges else not words[0].isalpha()
+        if not is_judge:
+            break
+        judges.append(words.pop(0))
+    arguments: dict[str, str] = {}
+    while words and words[0].startswith("--"):
+        flag = words.pop(0)
+        value = ""
+        if words and not words[0].startswith("--") and _takes_value(flag):
+            value = words.pop(0).strip("'")
+        argument = _render_argument(flag, value)
+        name = argument.partition("=")[0]
+        if (flag not in ARGUMENTS and flag not in _PAIRS) or name in arguments:
+            return command[0]
+        arguments[name] = argument
+    rest = "".join(f" {word}" for word in words)
+    if not judges and not arguments:
+        return f"jurist.{call.function}{rest}"
+    needed = {name: arguments.pop(name, f"{name}=...") for name in call.required}
+    quoted = ", ".join(map(_in_quotes, judges))
+    given = [f"[{quoted}]" if call.takes_list else quoted] if judges else []
+    shown = given + list(needed.values()) + list(arguments.values())
+    return f"jurist.{call.function}({', '.join(shown)}){rest}"
+
+
+def _takes_value(flag: str) -> bool:
+    """Whether an option of the command line has a value."""
+    return flag in _PAIRS or "{}" in ARGUMENTS.get(flag, "")
 
 
 def _argument_of(option: re.Match[str]) -> str:
     """Return the argument that says what an option says, with its value if it has one."""
-    flag = option["flag"]
     value = (option["value"] or "").strip("'")
+    if option["flag"] not in ARGUMENTS and option["flag"] not in _PAIRS:
+        return option[0]
+    return _render_argument(option["flag"], value)
+
+
+def _render_argument(flag: str, value: str) -> str:
+    """Return the argument for an option and its value, which may be empty; the option, where no argument says it."""
     theirs, equals, ours = value.rpartition("=")
     if flag in _PAIRS:
         pair = "..."
@@ -196,9 +274,7 @@ def _argument_of(option: re.Match[str]) -> str:
                 f'{{"{theirs}": {ours if _NUMBER.fullmatch(ours) or flag in _LIMITS else _in_quotes(ours)}}}'
             )
         return _PAIRS[flag].replace("{}", pair)
-    argument = ARGUMENTS.get(flag)
-    if argument is None:
-        return option[0]
+    argument = ARGUMENTS.get(flag, flag)
     if "{}" not in argument:
         return f"{argument} {value}".rstrip() if value else argument
     if not value:

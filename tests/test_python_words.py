@@ -10,7 +10,7 @@ import pytest
 from small import cli
 
 import jurist
-from jurist.errors import ARGUMENTS, JuristError, answering_command_line, in_words_of_python
+from jurist.errors import ARGUMENTS, CALLS, JuristError, answering_command_line, in_words_of_python
 
 ROOT = Path(jurist.__file__).parent
 PAIRS = {
@@ -41,6 +41,20 @@ PAIRS = {
     "name at least two, for example fect fect:basic": 'name at least two, for example ["fect", "fect:basic"]',
     "give --min METRIC=VALUE": 'give minimum={"METRIC": VALUE}',
     "a column -- and no option": "a column -- and no option",
+    "with more labels: jurist compile tone": 'with more labels: jurist.compile("tone", gold=...)',
+    "run it as it is: jurist run tone@1": 'run it as it is: jurist.run("tone@1", rows=..., output=...)',
+    "jurist artifacts refit tone@1 --fresh, once the model answers": 'jurist.refit("tone@1", fresh=True), once the '
+    "model answers",
+    "jurist compile j.py:judge on all rows": 'jurist.compile("j.py:judge", gold=...) on all rows',
+    "(jurist prove tone@1 says how)": '(jurist.prove("tone@1") says how)',
+    "see with jurist run what it answers": "see with jurist.run what it answers",
+    "jurist artifacts list has all": "jurist.artifacts has all",
+    "jurist compare JUDGE recorded:FILE --gold F": 'jurist.compare(["JUDGE", "recorded:FILE"], gold="F")',
+    "jurist gate tone@1 --gold l.csv --min f1=0.8": 'jurist.gate("tone@1", gold="l.csv", minimum={"f1": 0.8})',
+    "jurist compile tone --optimizer cfaith --threshold 1 --no-words": 'jurist.compile("tone", gold=..., '
+    'optimizer="cfaith", threshold=1, words=False)',
+    "jurist serve tone@1 answers over HTTP": "jurist serve tone@1 answers over HTTP",
+    "jurist compile tone --verbose": "jurist compile tone --verbose",
 }
 
 
@@ -112,3 +126,43 @@ def test_every_option_in_a_message_has_its_argument() -> None:
                     if flag not in ARGUMENTS and flag not in SHELL_ONLY | {"--column", "--map"}:
                         missing[flag] = path.name
     assert missing == {}
+
+
+SHELL_COMMANDS = {
+    *(
+        "artifacts show",
+        "artifacts tag",
+        "artifacts verify",
+        "assess",
+        "batch",
+        "gold traces",
+        "judges",
+        "new",
+    ),
+    *("report", "review", "serve", "evaluate harden"),
+}
+"""Commands that no function of Python stands for under the same name."""
+
+
+def test_every_command_in_a_message_has_its_function() -> None:
+    """What is left of a command is one without a function, or one with an option that no argument stands for."""
+    folders = ("engines", "evaluation", "gold", "jobs", "keeping", "optimizers", "programs", "runs")
+    command = re.compile(rf"\bjurist (?:{'|'.join(CALLS)})\b")
+    left: dict[str, str] = {}
+    seen = 0
+    for folder in folders:
+        for path in (ROOT / folder).rglob("*.py"):
+            for text in _texts(path):
+                if command.search(text):
+                    seen += 1
+                    if command.search(in_words_of_python(text)) and not _names_shell_only(text):
+                        left[text] = path.name
+    assert seen > 20, "messages are found"
+    assert left == {}
+
+
+def _names_shell_only(text: str) -> bool:
+    """Whether a text has an option or a command that stays in the shell's words."""
+    # Two options that are one argument, and a pipe, have no call that is as short.
+    words = [*SHELL_ONLY, *(f"jurist {command}" for command in SHELL_COMMANDS), "--api-base URL", "zcat F |"]
+    return any(word in text for word in words)
