@@ -96,7 +96,7 @@ class CogniBenchRow(pydantic.BaseModel):
     response: str | None = None
     history: list[Turn] = pydantic.Field(default_factory=list)
     question: str = ""
-    dialogue: str | None = None
+    dialogue: Text | None = None
     labels: list[SentenceLabel | None] | None = None
     group: str = ""
     ratings: dict[str, list[SentenceLabel | None]] = pydantic.Field(default_factory=dict)

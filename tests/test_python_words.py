@@ -3,7 +3,8 @@
 import ast
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -107,13 +108,16 @@ SHELL_ONLY = {
 """Options of commands that no function of Python stands for."""
 
 
-def _texts(path: Path) -> Iterator[str]:
-    """Yield the texts of a module that are no docstrings."""
+@cache
+def _texts(path: Path) -> Sequence[str]:
+    """Return the texts of a module that are no docstrings."""
     tree = ast.parse(path.read_text("utf-8"))
     docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    texts = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
-            yield node.value
+            texts.append(node.value)
+    return texts
 
 
 def test_every_option_in_a_message_has_its_argument() -> None:

@@ -161,6 +161,13 @@ def test_a_column_of_that_name_beside_sentences_is_no_dialogue() -> None:
     assert COGNIBENCH.expanded(row) == (row,)
 
 
+def test_a_dialogue_may_be_a_list_of_messages() -> None:
+    messages = [{"role": "user", "content": "Which capital?"}, {"role": "assistant", "content": "Of what?"}]
+    row = {"reference": "R.", "dialogue": messages, "sentences": ["One."]}
+    assert COGNIBENCH.case(row).inputs["dialogue"] == "user: Which capital?\nassistant: Of what?"
+    assert COGNIBENCH.case({**row, "dialogue": None}).inputs["dialogue"] == ""
+
+
 def test_the_command_prints_a_row_a_model_and_resumes() -> None:
     write_jsonl(Path("docs.jsonl"), docs(2))
     ok("generate", "dialogue", "--input", "docs.jsonl", "--turns", "2", "--output", "d.jsonl")
