@@ -13,7 +13,7 @@ from ..programs.records import each_record, is_table
 from .documents import nothing_for, read_for
 from .files import Kind, Place, Row, Rows
 from .mapping import RowMapping
-from .rows import input_columns, normalise
+from .rows import input_columns, normalise, without_ratings
 from .shared import empty_inputs_of, group_of
 from .sources import can_be_read_again, open_rows
 
@@ -86,7 +86,8 @@ class Source:
         for item in self.mapping.items(self.judge, content, place):
             row = self.mapping.row(self.judge, item)
             try:
-                item_cases = normalise(self.judge, row, place)
+                # Nobody asks how people rated new rows: ratings of another judge's labels are no fault.
+                item_cases = normalise(self.judge, without_ratings(row), place)
             except GoldError as error:
                 raise self.mapping.naming_source_column(self.judge, error, item) from error
             for case in item_cases:

@@ -69,16 +69,16 @@ def make_case(judge: Judge, row: Mapping[str, object], place: Place) -> Case:
     ratings = row.get("ratings", {})
     if not isinstance(ratings, Mapping):
         raise place.wrong("ratings must be an object", "ratings", hint="write {rater: label, ...}")
-    without_ratings = _without_ratings(row)
-    case = _read_case(judge, without_ratings, place)
-    label = without_ratings.get(keys[0])
+    unrated_row = without_ratings(row)
+    case = _read_case(judge, unrated_row, place)
+    label = unrated_row.get(keys[0])
     labels_by_rater: dict[str, Values] = {}
     for rater, rating in ratings.items():
         is_plain = isinstance(rating, str | bool)
         if is_plain and type(rating) is type(label) and rating == label and case.gold is not None:
             labels_by_rater[str(rater)] = case.gold  # the rater agrees with the row, which is read
             continue
-        rated_row = _with_spelled_label(judge, {**without_ratings, keys[0]: rating})
+        rated_row = _with_spelled_label(judge, {**unrated_row, keys[0]: rating})
         try:
             labels = _read_case(judge, rated_row, place).gold
         except GoldError as error:
@@ -88,7 +88,10 @@ def make_case(judge: Judge, row: Mapping[str, object], place: Place) -> Case:
                     column = key
                     break
             message = f"the rating {rated_row[keys[0]]!r} does not fit the row"
-            raise place.wrong(message, column, hint=f"use {judge.answer.scale.expects}") from error
+            hint = f"use {judge.answer.scale.expects}"
+            if not isinstance(rating, list | Mapping):
+                hint += f"; or say what it means: --map {quote(str(as_text(rating)))}=LABEL"
+            raise place.wrong(message, column, hint=hint) from error
         if labels is not None:
             labels_by_rater[str(rater)] = labels
     if not ratings and not case.ratings:
@@ -144,7 +147,7 @@ def canonical_row(judge: Judge, case: Case) -> Row:
     """
     row = case.row
     try:
-        parsed = judge.row_model.model_validate(_without_ratings(row))
+        parsed = judge.row_model.model_validate(without_ratings(row))
     except pydantic.ValidationError as error:  # it was read, so only its label can be gone
         raise GoldError(
             f"the row cannot be written without a label: {judge.row_model.__name__} demands one",
@@ -536,7 +539,7 @@ def _rater_of(column: object) -> str | None:
     return None
 
 
-def _without_ratings(row: Mapping[str, object]) -> Row:
+def without_ratings(row: Mapping[str, object]) -> Row:
     """Return a row without its field and its columns of ratings."""
     other_columns: Row = {}
     for key, value in row.items():

@@ -304,6 +304,11 @@ def test_labels_for_equal_inputs_are_refused_with_their_number_and_the_next_step
 WRONG_ROWS = {
     # what is wrong with a row -> the column of the file that the error names, and words of the error
     "a rating": ({"label_bob": "maybe"}, "label_bob", "the rating 'maybe' does not fit the row"),
+    "a rating to map": (
+        {"label_bob": True},
+        "label_bob",
+        'mapping=jurist.RowMapping(labels={"true": "LABEL"})',
+    ),
     "an input": ({"Policy text": None}, "Policy text", "nothing is given"),
     "a nested input": (
         {"Policy text": {"en": "Yes."}},

@@ -127,6 +127,13 @@ def test_a_pipe_is_judged_while_it_is_written(serve: Callable[..., Any], tmp_pat
     assert right(rows, read_jsonl(Path("o.jsonl")))
 
 
+@pytest.mark.parametrize("ratings", [{"ratings": {"ann": "no label of it"}}, {"rater:ann": 7}])
+def test_ratings_of_new_rows_are_not_read(ratings: dict[str, Any]) -> None:
+    write_jsonl(Path("rows.jsonl"), [{**new_rows(1)[0], **ratings}])
+    done = ok(*FECT, "--input", "rows.jsonl", "--output", "o.jsonl", "--json")
+    assert (done.json["rows"], done.json["rejected"]) == (1, 0)
+
+
 def test_a_column_that_is_not_there_is_named_with_the_option_that_names_it(tmp_path: Path) -> None:
     rows = write_jsonl(tmp_path / "rows.jsonl", [{"conversation": "Agent: Hello.", "claims": "It is blue."}])
     refused = cli(
