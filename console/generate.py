@@ -14,7 +14,7 @@ from ..arguments.generate import (
 )
 from ..engines.meter import Budget
 from ..engines.models import Model
-from ..errors import JudgeError, UnknownJudgeError, UsageError, suggest_name
+from ..errors import JudgeError, UnknownJudgeError, UsageError, plural, suggest_name
 from ..gold.documents import Document, read_documents
 from ..gold.goldset import Gold
 from ..gold.new_rows import read_rows
@@ -35,7 +35,7 @@ from ..papers.haluagent.items import Item, read_authors, read_items
 from ..papers.haluagent.making import card_tables, write_benchmark
 from ..programs.catalogue import GENERATORS
 from ..programs.cognibench import COGNIBENCH
-from ..programs.dialogue import range_of
+from ..programs.dialogue import Range, range_of
 from ..programs.faithqa.judges import FACT_CHECK, SATISFACTION
 from ..programs.faithqa.writing import TASKS
 from ..programs.generator import generator_of
@@ -43,6 +43,7 @@ from ..programs.haluagent.judges import QA_CONFLICT
 from ..programs.haluagent.writing import HALUAGENT, with_document_questions
 from ..programs.languages import case_texts
 from ..report.scores import OFFLINE, joint_spend_line
+from ..text.wording import count_words
 from .inputs import labelling, labelling_model, target_of, verifier_model
 from .printing import Part, Result, print_notes, write_json
 from .rows import store_of
@@ -134,6 +135,8 @@ def generate_dialogues(options: DialogueOptions) -> Result:
     if options.per_topic is not None:
         documents = draw_per_topic(documents, options.per_topic, options.seed)
     rows = dialogue_rows(documents, options.seed, turns=turns, words=words)
+    short_words = _short_documents_words(documents, turns, words)
+    print_notes(short_words)
     loaded = _writer(options)
     job = Generation(
         loaded=loaded,
@@ -141,7 +144,25 @@ def generate_dialogues(options: DialogueOptions) -> Result:
         budget=Budget.of(options),
         settings={"seed": options.seed},
     )
-    return _write_items(options, job, noun="dialogues")
+    result = _write_items(options, job, noun="dialogues")
+    if result.code and short_words:
+        return replace(result, notes=[*result.notes, f"why: {short_words}"])
+    return result
+
+
+def _short_documents_words(documents: Sequence[Document], turns: Range, words: Range) -> str:
+    """Return how many documents are shorter than the answers that are asked for, and what to ask; empty if none is."""
+    lengths = sorted(count_words(document.text) for document in documents)
+    needed = turns.low * words.low
+    short_count = sum(length < needed for length in lengths)
+    if not short_count:
+        return ""
+    fitting = max(5, lengths[0] // 10 * 5)  # about half of the shortest document
+    return (
+        f"{short_count} of {plural(len(lengths), 'document')} have fewer words ({lengths[0]} to {lengths[-1]}) than "
+        f"the {needed} that {turns.low} answers of {words.low} words or more take: longer documents, or "
+        f"--turns 1 --words {fitting}-{words.high}, fit together"
+    )
 
 
 def generate_faithqa(options: BenchmarkOptions) -> Result:

@@ -145,11 +145,23 @@ def test_other_work_is_never_overwritten() -> None:
     assert Path("d.jsonl").read_bytes() == before
 
 
+def test_short_documents_are_told_what_to_ask() -> None:
+    argv = ("generate", "dialogue", "--input", "faithqa-documents", "--output", "d.jsonl")
+    refused = cli(*argv)
+    settings = refused.err.splitlines()[-1].rpartition("or ")[2].removesuffix(", fit together").split()
+    assert (refused.code, settings[:3]) == (3, ["--turns", "1", "--words"])
+    Path("d.jsonl").unlink()
+    ok(*argv, *settings)
+    assert len(read_jsonl(Path("d.jsonl"))) == 15
+
+
 def test_rejected_dialogues_are_kept_apart_and_set_the_exit_code() -> None:
     write_jsonl(Path("docs.jsonl"), docs(2))
     argv = (*WRITING, "--words", "900-950")
     done = cli(*argv, "--output", "d.jsonl")
     assert done.code == 3
+    assert "2 of 2 documents have fewer words" in done.err.splitlines()[-1]
+    assert "--turns 1 --words" in done.err.splitlines()[-1]
     assert read_jsonl(Path("d.jsonl")) == []
     rejects = read_jsonl(Path("d.rejects.jsonl"))
     assert [len(row["reasons"]) for row in rejects] == [3, 3]
