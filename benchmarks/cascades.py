@@ -19,7 +19,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
 from jurist.evaluation.cascade import Step, choose_step, cross_fit, fit_trust, try_levels
-from jurist.evaluation.trust import SureAnswer, Trust
+from jurist.evaluation.trust import AgreementRegression, SureAnswer
 from jurist.gold.goldset import Gold
 
 AGREE, RISK = 0.9, 0.1
@@ -49,7 +49,7 @@ def judged(skills: Sequence[float], lean: float, rows: int, size: int, random: n
     return said, right, [str(one) for one in group]
 
 
-def choose(own: Judged, agree: float = AGREE) -> tuple[Step | None, list[Trust]]:
+def choose(own: Judged, agree: float = AGREE) -> tuple[Step | None, list[AgreementRegression]]:
     """Return the level that some rows give, and what they tell of each judge."""
     said, right, groups = own
     sure = [cross_fit(*pair, groups) for pair in zip(said, right, strict=True)]
@@ -57,7 +57,7 @@ def choose(own: Judged, agree: float = AGREE) -> tuple[Step | None, list[Trust]]
     return best, [fit_trust(*pair) for pair in zip(said, right, strict=True)]
 
 
-def held(best: Step, trusts: Sequence[Trust], later: Judged) -> tuple[float, float, float]:
+def held(best: Step, trusts: Sequence[AgreementRegression], later: Judged) -> tuple[float, float, float]:
     """Return the agreement on other rows, the share that is answered, and that of the first judge."""
     said, right, _ = later
     sure = np.array([[trust.of(one) for one in told] for trust, told in zip(trusts, said, strict=True)])

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import JuristError, UsageError, unknown_price
-from ..jobs.estimate import Estimate
+from ..jobs.estimate import CostEstimate
 from ..keeping.key_hosts import key_transfer
 from .printing import print_notes
 
@@ -99,7 +99,7 @@ def _typed_line(seconds: float) -> str | None:
 
 
 def agree(
-    estimate: Estimate, paid: Mapping[str, int], *, yes: bool, spent: int = 0, notes: Sequence[str] = ()
+    estimate: CostEstimate, paid: Mapping[str, int], *, yes: bool, spent: int = 0, notes: Sequence[str] = ()
 ) -> None:
     """Say what is about to be spent, and ask a person where that is much; nothing is sent before."""
     forecast = f"forecast: {estimate.words}"

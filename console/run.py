@@ -14,7 +14,7 @@ from ..engines.meter import Budget
 from ..errors import CheckpointError, GoldError, JuristError, StoppedError, UsageError, plural, signal_name
 from ..gold.new_rows import Source
 from ..gold.sources import can_be_read_again
-from ..jobs.estimate import Estimate, is_free
+from ..jobs.estimate import CostEstimate, is_free
 from ..jobs.measuring import count_redraws, make_ask, make_embedding_asks
 from ..keeping.loading import LoadedJudge
 from ..programs.judge import Judge
@@ -52,7 +52,7 @@ def run_command(options: RunOptions) -> Result:
         if options.canary:
             settings = replace(settings, canary=_canary(options, loaded, bar.step))
 
-        estimate: Estimate | None = None
+        estimate: CostEstimate | None = None
 
         def begin(plan: RunPlan) -> None:
             nonlocal estimate
@@ -285,7 +285,7 @@ def _canary(options: RunOptions, loaded: LoadedJudge, on_row: Callable[[], None]
 
 def foreseen(
     loaded: LoadedJudge, plan: RunPlan, budget: Budget, *, yes: bool, notes: Sequence[str] = ()
-) -> Estimate | None:
+) -> CostEstimate | None:
     """Say what is about to be spent on a real model, ask above the limits, and return it, if it can be known."""
     if all(map(is_free, loaded.models)) or plan.to_ask == 0:
         return None
@@ -304,7 +304,7 @@ def foreseen(
         parts.append(make_ask("canary", loaded.asker(), loaded.models, plan.canary, number))
         what += f" and a canary of {len(plan.canary)}"
     redraws = count_redraws(loaded, plan.to_ask)
-    estimate = Estimate(what=what, asks=tuple(parts), budget=budget, redraws=redraws)
+    estimate = CostEstimate(what=what, asks=tuple(parts), budget=budget, redraws=redraws)
     agree(estimate, {}, yes=yes, spent=plan.spent.calls, notes=notes)
     return estimate
 

@@ -11,7 +11,7 @@ from ..engines.meter import Meter
 from ..errors import plural
 from ..gold.goldset import Gold
 from ..gold.mapping import RowMapping
-from ..jobs.estimate import Estimate
+from ..jobs.estimate import CostEstimate
 from ..jobs.surface import Asked, GoldLike, Surface
 from ..programs.judge import Judge
 from .bars import progress
@@ -30,7 +30,7 @@ class Terminal(Surface):
         if isinstance(options, Resume):
             start = replace(start_of(options, store), on_first_replies=self.foresee_again)
         super().__init__(store, start)
-        self._estimate: Estimate | None = None
+        self._estimate: CostEstimate | None = None
         self.forecast: dict[str, object] | None = None  # the estimate as JSON values
         self._options = options
         self.mapping = RowMapping()
@@ -41,7 +41,7 @@ class Terminal(Surface):
         """Say what is about to be spent and can be shown by it, and ask a person where that is much."""
         self.agreed(work.foresee(), paid, self.notes(work))
 
-    def agreed(self, estimate: Estimate, paid: Mapping[str, int], notes: Sequence[str] = ()) -> None:
+    def agreed(self, estimate: CostEstimate, paid: Mapping[str, int], notes: Sequence[str] = ()) -> None:
         """Say what is about to be spent, and ask a person where that is much."""
         self._estimate = estimate
         self.forecast = estimate.to_json()

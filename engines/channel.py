@@ -44,7 +44,7 @@ from .failures import (
     kind_of,
     met_nobody,
 )
-from .journal import WITHOUT_END, Answer, Failed, Journal, Past, request_key
+from .journal import WITHOUT_END, Failed, Journal, Past, StoredResponse, request_key
 from .ledger import FirstReplies, Ledger, Purpose, Spend
 from .meter import Amount, Budget, CallEstimate, Meter, size_of
 from .once import SharedAnswers
@@ -383,7 +383,7 @@ class Channel:
         sent = request_with_number(request, number_of_draw(key, past.occurrence))
         return _Call(request=request, sent=sent, key=key, size=size_of(request), past=past)
 
-    def _replay(self, request: Request, answer: Answer, past: Past) -> None:
+    def _replay(self, request: Request, answer: StoredResponse, past: Past) -> None:
         """Book an answer that was paid before, and the attempts that failed before it."""
         paid = Amount(calls=1 + past.retried, tokens=answer.tokens, cost=answer.cost or 0.0)
         self.context.meter.replay(paid, phase=past.phase)
@@ -408,12 +408,12 @@ class Channel:
         if case_spend is not None:
             case_spend.add(spend)
 
-    def _settle(self, attempt: _Attempt, spend: Spend, end: Answer | Failed, error: str = "") -> None:
+    def _settle(self, attempt: _Attempt, spend: Spend, end: StoredResponse | Failed, error: str = "") -> None:
         """Book the end of an attempt: its spend, and its answer or how it failed."""
-        is_answered = isinstance(end, Answer)
+        is_answered = isinstance(end, StoredResponse)
         try:
             self._count(spend)
-            if isinstance(end, Answer):
+            if isinstance(end, StoredResponse):
                 self.context.journal.note_answer(attempt.number, end)
                 note_answer(end)
             else:
@@ -428,7 +428,7 @@ class Channel:
         if is_answered and self.context.first_replies is not None:
             self.context.first_replies.count()
 
-    def _book_answer(self, call: _Call, attempt: _Attempt, answer: Answer, begun: float) -> None:
+    def _book_answer(self, call: _Call, attempt: _Attempt, answer: StoredResponse, begun: float) -> None:
         """Book an attempt that was answered; estimate and pace learn from the answer."""
         self._estimate.learn(call.size, answer.input_tokens, answer.output_tokens, answer.cost)
         self.pace.note_answer(begun)
@@ -507,7 +507,7 @@ def says_something(response: Response) -> bool:
     return bool(reply_text(response).strip() or response.tool_calls)
 
 
-def _spend_of(answer: Answer, seconds: float = 0.0) -> Spend:
+def _spend_of(answer: StoredResponse, seconds: float = 0.0) -> Spend:
     """Return the calls, tokens and cost of one answered call that was waited for so long."""
     return Spend(
         calls=1,

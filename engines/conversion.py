@@ -21,7 +21,7 @@ from dspy.lm15 import (
 from ..text.escaping import well_formed
 from ..text.replies import is_whole
 from .identity_cache import IdentityCache
-from .journal import WINDOW_FULL, Answer
+from .journal import WINDOW_FULL, StoredResponse
 
 _MOST_TOKENS: Final = 2**53  # an endpoint may say anything, and a journal holds no larger number
 _FULL_WINDOW: Final = ("model_context_window_exceeded", "model_length")  # Anthropic's word, and Mistral's
@@ -65,10 +65,10 @@ def _identity_of(message: Message) -> list[object]:
 
 def answer_of(
     response: Response, cost: float | None, probabilities: Mapping[str, Sequence[Mapping[str, float]]]
-) -> Answer:
+) -> StoredResponse:
     """Return the answer in a response, without the model's thinking."""
     usage = response.usage
-    return Answer(
+    return StoredResponse(
         text=well_formed(reply_text(response)),
         finish_reason=_end_of(response),
         input_tokens=min(usage.input_tokens or 0, _MOST_TOKENS),
@@ -173,7 +173,7 @@ def hide_key(text: str, key: str) -> str:
     return text.replace(key, "***")
 
 
-def response_of(answer: Answer, request: Request) -> Response:
+def response_of(answer: StoredResponse, request: Request) -> Response:
     """Return the response that an answer was."""
     finish_reason: Any = answer.finish_reason
     if finish_reason == WINDOW_FULL:

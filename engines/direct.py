@@ -85,7 +85,7 @@ class WireRequest:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reply:
+class ProviderResponse:
     """A response in the shape that DSPy's providers read."""
 
     status: int
@@ -110,7 +110,7 @@ class Reply:
         except ValueError:  # Python also takes NaN, say, for JSON
             return json.loads(self.body)
 
-    def with_words(self) -> Reply:
+    def with_words(self) -> ProviderResponse:
         """Return a refusal with its words where DSPy's client looks for them: vLLM, FastAPI and Gemini have others."""
         if self.status < 400:
             return self
@@ -130,7 +130,7 @@ class Reply:
             words = json.dumps(words)
         return replace(self, body=json.dumps({"error": {"message": words}}).encode())
 
-    def _with_details(self, error: dict[str, Any]) -> Reply:
+    def _with_details(self, error: dict[str, Any]) -> ProviderResponse:
         """Return a refusal of Gemini's with the wait and the quotas of its details in its head and its message."""
         headers = dict(self.fields)
         words = [str(error.get("message") or "")]
@@ -146,7 +146,7 @@ class Reply:
         body = json.dumps({"error": error | {"message": " ".join(words)}}).encode()
         return replace(self, body=body, fields=headers)
 
-    def without_numbers(self) -> Reply:
+    def without_numbers(self) -> ProviderResponse:
         """Return a paid reply without what it says of its tokens, in whatever way; itself if it says nothing."""
         try:
             body = self.json()
@@ -178,7 +178,7 @@ class Transport:
         self._proxies = dict[str, str | None]()
         """Address -> the proxy of the environment for it."""
 
-    async def send(self, request: WireRequest, body: bytes | None = None) -> Reply:
+    async def send(self, request: WireRequest, body: bytes | None = None) -> ProviderResponse:
         """Send a request, or one with another body; return the reply when all of it is there."""
         import aiohttp
 
@@ -191,7 +191,7 @@ class Transport:
                 allow_redirects=False,
                 proxy=self._proxy(request.url),
             ) as answer:
-                return Reply(
+                return ProviderResponse(
                     status=answer.status,
                     body=await _read_body(answer),
                     reason=answer.reason or "",
@@ -361,7 +361,7 @@ class Direct:
                 headers.append((name, value))
         return headers
 
-    def read(self, request: Request, reply: Reply) -> Response:
+    def read(self, request: Request, reply: ProviderResponse) -> Response:
         """Return the response to a request whose reply is here."""
         try:
             with self._errors(), self._lock:
@@ -432,10 +432,10 @@ class _RequestTemplate:
 class _ReplyInHand:
     """A transport of DSPy's providers that carries nothing: it gives the reply in hand."""
 
-    reply: Reply
+    reply: ProviderResponse
 
     @contextmanager
-    def stream(self, request: object) -> Iterator[Reply]:
+    def stream(self, request: object) -> Iterator[ProviderResponse]:
         yield self.reply
 
 

@@ -13,7 +13,7 @@ import dspy
 from dspy.lm15 import Config, Request, Response
 
 from .conversion import config_with
-from .journal import WITHOUT_END, Answer
+from .journal import WITHOUT_END, StoredResponse
 from .ledger import Spend
 from .token_probabilities import closed_fields, label_probabilities
 
@@ -49,7 +49,7 @@ class Draw:
     """Request key -> how often the current sample has sent this request."""
     labels: tuple[str, ...] = ()
     """Names of the output fields for whose labels probabilities are needed."""
-    answers: list[Answer] | None = None
+    answers: list[StoredResponse] | None = None
     """Where the answers of this sample are collected, if someone wants them."""
     case: str = ""
     """The id of the current case; empty where there is none."""
@@ -123,14 +123,14 @@ def probabilities_of(response: Response) -> dict[str, list[dict[str, float]]]:
     return probabilities
 
 
-def note_answer(answer: Answer) -> None:
+def note_answer(answer: StoredResponse) -> None:
     """Add an answer to those of the current draw, where they are collected."""
     answers = current_draw.get().answers
     if answers is not None:
         answers.append(answer)
 
 
-def answers_cut_off() -> list[Answer]:
+def answers_cut_off() -> list[StoredResponse]:
     """Return the answers of the current draw that were cut off by a limit or a filter."""
     answers = current_draw.get().answers or ()
     return [answer for answer in answers if answer.finish_reason in WITHOUT_END]

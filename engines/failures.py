@@ -31,7 +31,7 @@ from dspy import (
 from ..errors import JuristError, ModelError
 from ..text.redaction import redact
 from .failure_kinds import FailureKind
-from .journal import Answer
+from .journal import StoredResponse
 
 ROW_REFUSED: Final = frozenset({FailureKind.FILTERED, FailureKind.TOO_LONG})
 """The endpoint refuses this row for what it is: the same request fails again, and says nothing about other rows."""
@@ -257,7 +257,7 @@ class UnusableReplyError(LMProviderError):
 
     def __init__(
         self,
-        answer: Answer,
+        answer: StoredResponse,
         problem: str = "the endpoint sent an empty reply",
         kind: FailureKind = FailureKind.REPLY,
     ) -> None:

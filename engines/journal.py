@@ -26,7 +26,7 @@ is never sent again; its answer was no longer waited for."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class StoredResponse:
     """The response to one request, with all that a later replay needs."""
 
     text: str
@@ -52,7 +52,7 @@ class Past:
 
     occurrence: int
     """How often this process has come to ask it."""
-    answer: Answer | None = None
+    answer: StoredResponse | None = None
     phase: int = 0
     """The phase of the meter at the latest attempt."""
     retried: int = 0
@@ -65,7 +65,7 @@ class Past:
     """The kind of failure, if the endpoint refused the row for what it is; ``error`` has its words."""
 
 
-_ANSWER_COLUMNS: Final = tuple(item.name for item in fields(Answer))
+_ANSWER_COLUMNS: Final = tuple(item.name for item in fields(StoredResponse))
 _TABLE: Final = f"""
 PRAGMA locking_mode=EXCLUSIVE;
 PRAGMA synchronous=NORMAL;  -- a killed process loses nothing, a machine that loses its power seconds
@@ -126,12 +126,12 @@ def _after_attempt(past: Past, attempt: Mapping[str, Any]) -> Past:
     return past
 
 
-def _answer_in(attempt: Mapping[str, Any]) -> Answer:
+def _answer_in(attempt: Mapping[str, Any]) -> StoredResponse:
     """Return the answer in a row of the table."""
     values = {name: attempt[name] for name in _ANSWER_COLUMNS}
     values["probabilities"] = json.loads(attempt["probabilities"])
     values["reasoning_tokens"] = values["reasoning_tokens"] or 0  # earlier releases did not count them
-    return Answer(**values)
+    return StoredResponse(**values)
 
 
 def request_key(request: Mapping[str, object]) -> str:
@@ -206,7 +206,7 @@ class Journal:
         self._write(_SEND, number, key, occurrence, phase, asker, size)
         return number
 
-    def note_answer(self, attempt: int, answer: Answer) -> None:
+    def note_answer(self, attempt: int, answer: StoredResponse) -> None:
         """Note the answer to an attempt; it is not asked for again in this process."""
         values = dict(vars(answer))
         values["probabilities"] = json.dumps(answer.probabilities) if answer.probabilities else "{}"

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from .intervals import over_groups
 from .metrics import mean
-from .trust import SURENESS_MARGIN, SureAnswer, Trust
+from .trust import SURENESS_MARGIN, AgreementRegression, SureAnswer
 
 LEVELS = tuple(round(0.995 - 0.01 * step, 3) for step in range(50))
 """Probabilities of agreeing with people from which on a judge may answer, the strictest first."""
@@ -29,7 +29,7 @@ _LEAST_ANSWERED_SHARE = 1 / 3
 """The share of the rows that must be answered at a level for it to be tested: fewer rows could show little."""
 
 
-def fit_trust(answers: Sequence[SureAnswer], right: Sequence[bool]) -> Trust:
+def fit_trust(answers: Sequence[SureAnswer], right: Sequence[bool]) -> AgreementRegression:
     """Return the probability model of a judge's agreement, fitted to its answers and whether people gave the same."""
     from sklearn.linear_model import LogisticRegression
     from threadpoolctl import threadpool_limits
@@ -58,7 +58,7 @@ def fit_trust(answers: Sequence[SureAnswer], right: Sequence[bool]) -> Trust:
     with threadpool_limits(1):  # Small problems run up to ten times slower on several threads.
         fitted = LogisticRegression().fit(columns, agrees + [True, False])
     coefficients = fitted.coef_[0].tolist()
-    return Trust(
+    return AgreementRegression(
         intercept=float(fitted.intercept_[0]),
         slope=coefficients[0],
         labels=dict(zip(labels, coefficients[1:], strict=True)),

@@ -27,7 +27,7 @@ from .rows import Row
 from .scale import MetricLike, Scale, resolve
 from .units import encode
 
-Shown = Literal["better", "worse", "not shown to differ"]
+ContrastOutcome = Literal["better", "worse", "not shown to differ"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +45,7 @@ class Contrast(Paired):
         return self.value_after, self.value_before
 
     @property
-    def verdict(self) -> Shown:
+    def verdict(self) -> ContrastOutcome:
         """The direction that is shown of the first."""
         return self.direction or "not shown to differ"
 

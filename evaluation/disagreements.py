@@ -27,7 +27,7 @@ from ..cases import Value
 from ..errors import JuristError
 from .intervals import Estimate, Ranged, estimated, leaving_out, t_quantile
 from .metrics import Metric, dense, mean
-from .paired import POWER, Verdict, fewest_groups, sign_test
+from .paired import POWER, ProofOutcome, fewest_groups, sign_test
 from .permutation import SwapThresholds, swap_gains
 from .plain import plain_fields
 from .rows import Row, tally
@@ -238,7 +238,7 @@ class Weighed:
     ties: int
     better: float  # one-sided p that the second is better
     worse: float  # and that it is worse
-    verdict: Verdict
+    verdict: ProofOutcome
     gain: Ranged  # over all units, with its interval
 
 
@@ -259,7 +259,7 @@ def weigh_estimates(gains: GainEstimates, rate: Ends, level: float, *, seed: int
     largest = gains.estimate.largest
     low = max(-largest, better.bound(level))
     high = min(largest, -worse.bound(level))
-    verdict: Verdict = "not shown to be better"
+    verdict: ProofOutcome = "not shown to be better"
     if low > 0.0:
         verdict = "better"
     elif high < 0.0:

@@ -13,7 +13,7 @@ from .scale import Scale
 
 MARGIN = 0.03
 """The share of a metric's best value by which a judge on another model may be worse and count as good."""
-Outcome = Literal["better", "as good", "worse", "not known"]
+MoveOutcome = Literal["better", "as good", "worse", "not known"]
 """What is shown of a judge on another model."""
 
 
@@ -21,7 +21,7 @@ Outcome = Literal["better", "as good", "worse", "not known"]
 class MoveVerdict:
     """The verdict on a judge that was moved to another model."""
 
-    outcome: Outcome
+    outcome: MoveOutcome
     margin: float
     differing: float  # share of the units on which the two models answer otherwise
     # Where it is not known: the number of further rows with which an equally good model mostly passes, and the number
@@ -65,7 +65,7 @@ def judge_move(test: Contrast, margin: float, rows: int, differing: float) -> Mo
         lowest_gain = -test.interval.high
     labels: int | None = None
     enough_rows: int | None = None
-    outcome: Outcome = "not known"
+    outcome: MoveOutcome = "not known"
     if test.direction == "better":
         outcome = "better"
     elif lowest_gain >= -margin:

@@ -48,7 +48,7 @@ class McNemar:
 
 
 Direction: TypeAlias = Literal["better", "worse"]
-Verdict: TypeAlias = Literal["better", "worse", "not shown to be better"]
+ProofOutcome: TypeAlias = Literal["better", "worse", "not shown to be better"]
 PairedTest: TypeAlias = ClusteredT | Permutation
 
 

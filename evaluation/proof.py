@@ -17,7 +17,7 @@ from .criterion_pairs import Criterion, by_criterion
 from .intervals import has_one_value
 from .measured import Measured, measure_units
 from .metrics import Metric
-from .paired import Paired, Verdict, compare_pair
+from .paired import Paired, ProofOutcome, compare_pair
 from .plain import plain, plain_parts
 from .rows import Row, Tally, tally
 from .scale import MetricLike, Scale, resolve
@@ -95,7 +95,7 @@ class Decision(Paired):
         return self.test.better
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> ProofOutcome:
         """The decision."""
         if self.direction == "worse":
             return "worse"

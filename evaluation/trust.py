@@ -11,7 +11,7 @@ SURENESS_MARGIN = 0.001
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trust:
+class AgreementRegression:
     """The probability that a judge agrees with people: a logistic regression on its label and on its sureness."""
 
     intercept: float

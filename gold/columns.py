@@ -123,7 +123,7 @@ def _last_name(path: str) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Candidate:
+class LabelColumn:
     """A column that could hold the labels."""
 
     path: str
@@ -140,7 +140,7 @@ class Candidate:
 
 def label_candidates(
     rows: Sequence[Mapping[str, object]], paths: Iterable[str], other_columns: Iterable[str] = ()
-) -> list[Candidate]:
+) -> list[LabelColumn]:
     """Return the columns that could hold labels, by their names and their values.
 
     Args:
@@ -149,7 +149,7 @@ def label_candidates(
         other_columns: columns that hold something else.
     """
     excluded = set(other_columns)
-    candidates: list[Candidate] = []
+    candidates: list[LabelColumn] = []
     for path in paths:
         if path in excluded or not may_hold_labels(path):
             continue
@@ -159,7 +159,7 @@ def label_candidates(
             if text:
                 values[text] += 1
         if values and are_labels(values):
-            candidates.append(Candidate(path=path, giver=given_by(path), values=values))
+            candidates.append(LabelColumn(path=path, giver=given_by(path), values=values))
     return candidates
 
 
@@ -190,7 +190,7 @@ def is_silent(text: str) -> bool:
 
 
 def choose_label_column(
-    candidates: Sequence[Candidate], path: str, fits: Callable[[Iterable[str]], bool] | None = None
+    candidates: Sequence[LabelColumn], path: str, fits: Callable[[Iterable[str]], bool] | None = None
 ) -> str:
     """Return the column of the labels that people gave; empty if none is called so.
 
@@ -202,8 +202,8 @@ def choose_label_column(
     Raises:
         GoldError: it is not clear which column holds what people said; the message lists them.
     """
-    of_people: list[Candidate] = []
-    unsigned: list[Candidate] = []
+    of_people: list[LabelColumn] = []
+    unsigned: list[LabelColumn] = []
     for candidate in candidates:
         if candidate.giver == "people":
             of_people.append(candidate)
@@ -224,7 +224,7 @@ def choose_label_column(
     return unsigned[0].path
 
 
-def _unclear(problem: str, candidates: Sequence[Candidate], path: str) -> GoldError:
+def _unclear(problem: str, candidates: Sequence[LabelColumn], path: str) -> GoldError:
     """Return the error that lists the candidates, with the options that choose one of the first three."""
     listed = "; ".join(map(str, candidates))
     options: list[str] = []

@@ -19,7 +19,7 @@ from .files import Place
 from .writing import json_text
 
 
-class Label(pydantic.BaseModel, frozen=True, extra="forbid"):
+class JournalLabel(pydantic.BaseModel, frozen=True, extra="forbid"):
     """One rater's label of one unit: a line of the journal."""
 
     case: str  # the id of its case
@@ -47,10 +47,10 @@ class Label(pydantic.BaseModel, frozen=True, extra="forbid"):
 
 def is_journal(row: Mapping[str, Any]) -> bool:
     """Say whether a row is a line of a journal."""
-    return {"case", "unit", "rater", "label"} <= row.keys() <= Label.model_fields.keys()
+    return {"case", "unit", "rater", "label"} <= row.keys() <= JournalLabel.model_fields.keys()
 
 
-def read_label(line: Mapping[str, Any] | bytes, place: Place) -> Label:
+def read_label(line: Mapping[str, Any] | bytes, place: Place) -> JournalLabel:
     """Return the label in a line of a journal.
 
     Raises:
@@ -60,7 +60,7 @@ def read_label(line: Mapping[str, Any] | bytes, place: Place) -> Label:
         if isinstance(line, bytes):
             # not by pydantic's own reader, which knows no halves of characters
             line = json.loads(line)
-        return Label.model_validate(line)
+        return JournalLabel.model_validate(line)
     except ValueError as error:
         hint = "name a new file, or one that jurist review wrote"
         raise place.wrong("not a line of a review", hint=hint) from error
@@ -72,7 +72,8 @@ class LabelJournal:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._guard = threading.RLock()
-        self._histories: defaultdict[str, list[Label]] = defaultdict(list)  # by rater, without undone labels
+        # by rater, without undone labels
+        self._histories: defaultdict[str, list[JournalLabel]] = defaultdict(list)
         self._cases: set[str] = set()
         self._requests: set[str] = set()
         if path.exists():
@@ -90,7 +91,7 @@ class LabelJournal:
         for number, line in enumerate(data[:size].splitlines(), 1):
             self._count(read_label(line, Place(str(self.path), number)))
 
-    def _count(self, label: Label) -> None:
+    def _count(self, label: JournalLabel) -> None:
         """Add a label to the history of its rater, or take the one back that it undoes."""
         history = self._histories[label.rater]
         if label.undo:
@@ -102,7 +103,7 @@ class LabelJournal:
         self._cases.add(label.case)
         self._requests.add(label.request)
 
-    def add(self, label: Label, row: Mapping[str, Any], group: str) -> None:
+    def add(self, label: JournalLabel, row: Mapping[str, Any], group: str) -> None:
         """Write a label, once for each request that has a name; it is on the disk when this returns."""
         with self._guard:
             if label.request and label.request in self._requests:
@@ -130,10 +131,10 @@ class LabelJournal:
         Args:
             rater: who gave the label.
             request: the name of the request.
-            unit_names: the units, as :attr:`Label.unit_name` names them; default: all.
+            unit_names: the units, as :attr:`JournalLabel.unit_name` names them; default: all.
         """
         with self._guard:
-            labels: list[Label] = []
+            labels: list[JournalLabel] = []
             for label in self._histories.get(rater, ()):
                 if unit_names is None or label.unit_name in unit_names:
                     labels.append(label)
@@ -142,31 +143,31 @@ class LabelJournal:
             last = labels.pop()
             earlier = _find_last(labels, last.key)
             if earlier is None:
-                valid_label = Label(case=last.case, unit=last.unit, rater=rater, label="")
+                valid_label = JournalLabel(case=last.case, unit=last.unit, rater=rater, label="")
             else:
                 valid_label = labels[earlier]
             self.add(valid_label.model_copy(update={"request": request, "undo": True}), {}, "")
 
-    def history(self, rater: str) -> Sequence[Label]:
+    def history(self, rater: str) -> Sequence[JournalLabel]:
         """Return the labels that a rater gave and did not undo, in order; the last of each unit counts."""
         with self._guard:
             return list(self._histories.get(rater, ()))
 
-    def labels(self) -> Sequence[Label]:
+    def labels(self) -> Sequence[JournalLabel]:
         """Return the valid labels: the last of each rater on each unit, unless it was taken back."""
-        last_labels: dict[tuple[str, int, str], Label] = {}
+        last_labels: dict[tuple[str, int, str], JournalLabel] = {}
         with self._guard:
             for history in self._histories.values():
                 for label in history:
                     last_labels[label.key] = label
-        valid_labels: list[Label] = []
+        valid_labels: list[JournalLabel] = []
         for label in last_labels.values():
             if label.label or label.ambiguity:
                 valid_labels.append(label)
         return valid_labels
 
 
-def _find_last(labels: Sequence[Label], key: tuple[str, int, str]) -> int | None:
+def _find_last(labels: Sequence[JournalLabel], key: tuple[str, int, str]) -> int | None:
     """Return the place of the last label with a key; ``None`` without one."""
     for place in reversed(range(len(labels))):
         if labels[place].key == key:

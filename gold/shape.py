@@ -14,7 +14,7 @@ from ..programs.answers.labels import Preference
 from ..text.trace_reading import holds_tool_calls
 from ..text.wording import plain_spelling
 from .columns import (
-    Candidate,
+    LabelColumn,
     choose_label_column,
     find_columns,
     fits_prompt,
@@ -88,7 +88,7 @@ def shape_of(
     for role in roles:
         if role not in columns.values() and role not in ("label", "group"):
             unclear.append(role)
-    candidates: Sequence[Candidate] = ()
+    candidates: Sequence[LabelColumn] = ()
     found_raters: dict[str, str] = {}
     if "label" in roles and "label" not in role_of_column.values():
         for column, role in list(columns.items()):
@@ -162,7 +162,7 @@ def _trace_inputs(table: _Table, role_of_column: Mapping[str, str]) -> list[str]
     return inputs
 
 
-def _find_label_columns(table: _Table, columns: Iterable[str], ratings: Sequence[str]) -> list[Candidate]:
+def _find_label_columns(table: _Table, columns: Iterable[str], ratings: Sequence[str]) -> list[LabelColumn]:
     """Return the columns that may hold the label; beside the labels of raters, none that a model filled in."""
     columns_in_use = list(columns) + list(ratings)
     candidates = []

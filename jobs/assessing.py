@@ -21,7 +21,7 @@ from ..programs.settings import AskSettings
 from ..programs.state import PromptState
 from ..programs.verdicts import Verdict
 from ..report.table import Table
-from .estimate import Ask, Estimate, Size, Span
+from .estimate import Ask, CostEstimate, Size, Span
 from .generation import job_id
 from .measuring import make_judge_ask, spread_evenly
 from .sealed_rows import select_unseen
@@ -165,7 +165,7 @@ class Assessment(ABC):
             **self.settings,
         }
 
-    def foresee(self) -> Estimate:
+    def foresee(self) -> CostEstimate:
         """Return the estimate of the assessment; nothing is sent, and the offline engine answers a few questions."""
         context, number = CallContext.fresh(), len(self.question_cases)
         replies = _ask_model(
@@ -179,7 +179,7 @@ class Assessment(ABC):
         what = f"{number} {self.unit}"
         if self.held_out:
             what = f"{len(self.held_out)} rows of calibration, {what}"
-        return Estimate(what=what, asks=tuple(asks), budget=self.budget)
+        return CostEstimate(what=what, asks=tuple(asks), budget=self.budget)
 
 
 def judge_cases(

@@ -15,7 +15,7 @@ from ..evaluation.disagreements import credit
 from ..evaluation.plain import plain_fields
 from ..evaluation.proof import level_of
 from ..evaluation.rows import Row
-from ..evaluation.trust import SureAnswer, Trust
+from ..evaluation.trust import AgreementRegression, SureAnswer
 from ..gold.copies import sketched_rows
 from ..keeping.artifact_card import Artifact
 from ..keeping.card import CardContent
@@ -44,7 +44,7 @@ from .experiment import Answers, Experiment
 
 
 @dataclass(frozen=True, kw_only=True)
-class CascadeJudge:
+class CascadeMember:
     """One judge of a cascade, with its answers to the labelled rows in numbers."""
 
     name: str  # its name among the judges
@@ -53,7 +53,7 @@ class CascadeJudge:
     alone: float  # the share of all rows to which it gives the label of people; a row without an answer counts as wrong
     answered: int  # the number of rows that it answers in the cascade
     right: int  # the number of these rows to which it gives the label of people
-    trust: Trust  # the model of how probable it is that people agree
+    trust: AgreementRegression  # the model of how probable it is that people agree
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -88,7 +88,7 @@ class Cascade(Shown):
     level: float
     chosen: Step | None
     steps: tuple[Step, ...]
-    judges: tuple[CascadeJudge, ...]
+    judges: tuple[CascadeMember, ...]
     tokens: Mapping[str, float]
     dollars: Mapping[str, float]
     spends: tuple[Mapping[str, Any], ...]
@@ -151,14 +151,14 @@ class _JudgedGold:
     right: list[bool]  # whether people give the same label
     probable: list[float]  # the probability that they do, fitted to rows of other groups
 
-    def as_member(self, best: Step | None, place: int) -> CascadeJudge:
+    def as_member(self, best: Step | None, place: int) -> CascadeMember:
         """Return the judge as the member at a place of the cascade; it answers no row where no level was chosen."""
         answered = 0
         right = 0
         if best is not None:
             answered = best.by[place]
             right = best.right[place]
-        return CascadeJudge(
+        return CascadeMember(
             name=self.answers.name,
             judge=self.answers.judge.name,
             model=self.answers.judge.model.name,
@@ -375,7 +375,7 @@ def _judge_reference(judges: Sequence[LoadedJudge]) -> str:
     return ""
 
 
-def _member_card(judge: LoadedJudge, member: CascadeJudge) -> MemberCard:
+def _member_card(judge: LoadedJudge, member: CascadeMember) -> MemberCard:
     """Return the card of one judge, with its definition and prompt: the cascade outlives the judge's own versions."""
     reference = ""
     verifier = None

@@ -32,7 +32,7 @@ from ..optimizers.guidelines import rules_in, with_rules
 from ..programs.state import Demo, PredictorPrompt, PromptState
 from ..text.wording import normalised
 from .conclusion import Concluded, Contest, conclude
-from .estimate import Ask, Estimate
+from .estimate import Ask, CostEstimate
 from .measuring import make_ask, make_embedding_asks
 from .plan import check_showable
 from .renewing import (
@@ -88,7 +88,7 @@ class RenewedPlan(Recompilation):
         plan = (f"proving {self.candidate.id} on {rows}",)
         return plan + opening.limits(opening.cases, self.judge)
 
-    def foresee(self) -> Estimate:
+    def foresee(self) -> CostEstimate:
         """Estimate it. Sends nothing."""
         contest = self._foreseen
         test = contest.opening.cases
@@ -98,7 +98,7 @@ class RenewedPlan(Recompilation):
             number = (len(test) * sampling.fewest, len(test) * sampling.samples)
             asks.append(make_ask(role, asker, [self.model], test, number))
             asks += make_embedding_asks(role, asker, len(test), test)
-        return Estimate(what=f"{len(test)} sealed cases", asks=tuple(asks), budget=self.budget)
+        return CostEstimate(what=f"{len(test)} sealed cases", asks=tuple(asks), budget=self.budget)
 
 
 def renew_plan(

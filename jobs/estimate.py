@@ -173,7 +173,7 @@ class Ask:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Estimate:
+class CostEstimate:
     """The price of one piece of work."""
 
     what: str  # the sizes, in words
@@ -245,7 +245,7 @@ class Estimate:
             cost = _cap(cost, self.budget.cost)
         return Expected(calls=expected.calls, tokens=_cap(tokens, self.budget.tokens), cost=cost)
 
-    def _without_longest_prompts(self) -> "Estimate":
+    def _without_longest_prompts(self) -> "CostEstimate":
         """Return the estimate for prompts that stay as long as they were measured."""
         asks: list[Ask] = []
         for ask in self.asks:
@@ -283,7 +283,7 @@ class Estimate:
         return tuple(names)
 
     @property
-    def without_limits(self) -> "Estimate":
+    def without_limits(self) -> "CostEstimate":
         """The estimate without limits; a job that was planned for its limits keeps them."""
         if self.needed:
             return self

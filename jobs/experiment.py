@@ -21,7 +21,7 @@ from ..optimizers.objective import row_of
 from ..programs.judge import Judge
 from ..programs.verdict_sources import FIRST_CASES, with_readable_adapter
 from ..programs.verdicts import OnVerdict, Verdict
-from .estimate import Ask, Estimate, Span
+from .estimate import Ask, CostEstimate, Span
 from .measuring import count_redraws, make_ask, make_embedding_asks
 from .references import References, score_references_beside
 from .sealed_rows import Opening, foresee_opening, select_unseen
@@ -156,7 +156,7 @@ class Experiment:
         """How many rows are asked about, over all repeats and contenders."""
         return len(self.cases) * self.repeats * len(self.contenders_to_ask)
 
-    def foresee(self) -> Estimate:
+    def foresee(self) -> CostEstimate:
         """Estimate it: contenders x cases x repeats. Sends nothing."""
         asks: list[Ask] = []
         redraws = 0
@@ -169,7 +169,7 @@ class Experiment:
                 redraws += count_redraws(contender, len(self.cases) * self.repeats)
             else:
                 asks.append(Ask(role=name, models=tuple(contender.models), calls=Span(questions, questions)))
-        return Estimate(what=self.size, asks=tuple(asks), budget=self.budget, redraws=redraws)
+        return CostEstimate(what=self.size, asks=tuple(asks), budget=self.budget, redraws=redraws)
 
     def ask(self, job: PaidJob, on_case: Callable[[], None] = lambda: None) -> "list[Answers]":
         """Ask every contender in ``contenders_to_ask`` about every row, as often as there are repeats."""

@@ -21,7 +21,7 @@ from ..keeping.paying import Start, checkpoint_folder
 from ..programs.asking import Asker
 from ..programs.generator import Generator, generator_of
 from ..programs.verdicts import Verdict
-from .estimate import Ask, Estimate, Size, Span
+from .estimate import Ask, CostEstimate, Size, Span
 from .measuring import ask_offline, spread_evenly
 from .surface import Surface
 
@@ -91,7 +91,7 @@ class Generation:
         """Notes for the user before the first call."""
         return (self.loaded.note,)
 
-    def foresee(self) -> Estimate:
+    def foresee(self) -> CostEstimate:
         """Return the estimate of the generation; nothing is sent, and the offline engine writes a few items."""
         context = CallContext.fresh()
         ask_offline(self.loaded.asker(), spread_evenly(self.cases), context)
@@ -107,7 +107,7 @@ class Generation:
                     who=f"of the {role} ({model.name})",
                 )
                 asks.append(ask)
-        return Estimate(what=self.size_words, asks=tuple(asks), budget=self.budget)
+        return CostEstimate(what=self.size_words, asks=tuple(asks), budget=self.budget)
 
     def _calls_of(self, role: Purpose) -> Span:
         """Return the calls of the model that writes, or of the one that verifies, over all documents."""

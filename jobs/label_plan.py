@@ -20,7 +20,7 @@ from ..cases import Case, Value
 from ..errors import CheckpointError, GoldError, JuristError, plural
 from ..evaluation.disagreements import LabelledUnit, UnitGains, Weighed, weigh_estimates, win_share_shown
 from ..evaluation.looks import LabelLook, level_of_look
-from ..evaluation.paired import Verdict
+from ..evaluation.paired import ProofOutcome
 from ..evaluation.plain import plain, plain_fields
 from ..evaluation.scale import resolve
 from ..gold.goldset import Gold
@@ -40,7 +40,7 @@ _FILE = "plan.json"
 _UNWEIGHTED_METRIC = "accuracy"  # the metric in which all units count alike
 UnitKey = tuple[str, int]
 """The id of a case, and the place of a unit in it, from 0."""
-LabelVerdict = Verdict | Literal["as good"]
+LabelVerdict = ProofOutcome | Literal["as good"]
 """What labels show of a version: against another version it may be as good."""
 Labels = Mapping[UnitKey, Value | None]
 """The labels of planned units: a value, or ``None`` where people could not tell."""

@@ -40,7 +40,7 @@ from ..programs.state import PromptState
 from ..text.templates import CHAT
 from .conclusion import Contest, Evidence, content_of_settings, prove_candidate
 from .derived_versions import INHERITED, RenewedPlan, history_line, renew_plan
-from .estimate import Ask, Estimate
+from .estimate import Ask, CostEstimate
 from .label_plan import move_tags
 from .measuring import make_ask
 from .surface import ModelLike, Surface, make_model, open_store
@@ -94,7 +94,7 @@ class MovePlan(RenewedPlan):
         )
         return (plan, *opening.limits(opening.cases, self.judge))
 
-    def foresee(self) -> Estimate:
+    def foresee(self) -> CostEstimate:
         """Return the estimate of the calls for the fit, the proof and the old model. Nothing is sent."""
         asker = self._foreseen.candidate_asker
         fitting = make_ask(
@@ -114,7 +114,7 @@ class MovePlan(RenewedPlan):
             old_model = self.artifact.about.model.model()
             old_calls = (len(test), len(test) * sampling.samples)
             asks.append(make_ask("old", asker, [old_model], test, old_calls, who="of the old model"))
-        return Estimate(
+        return CostEstimate(
             what=f"{len(self.fitting_cases)} cases of train and dev and {len(test)} sealed cases",
             asks=tuple(asks),
             budget=self.budget,

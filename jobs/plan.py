@@ -34,7 +34,7 @@ from ..programs.plugins import split_file_name
 from ..programs.questions import Questions
 from ..programs.settings import FOR_SEARCHES, AskSettings
 from ..programs.state import PromptState
-from .estimate import Ask, Estimate, Size, Span
+from .estimate import Ask, CostEstimate, Size, Span
 from .measuring import mean_input_tokens, measure_question
 
 CALLS = 4000
@@ -332,7 +332,7 @@ def check_showable(split: Split, gold: Gold, level: float, hint: str = "") -> No
 _SHORTER = 0.95  # train and dev together may be shorter than all cases are on average
 
 
-def foresee_compilation(plan: Plan) -> Estimate:
+def foresee_compilation(plan: Plan) -> CostEstimate:
     """Return the estimate of a compilation: from the fewest calls of a search to all that the budget allows."""
     split, optimizer, job = plan.split, plan.configured_optimizer, _offline_job(plan)
     question = measure_question(job.asker(plan.judge.basic()), split.train + split.dev + split.test)
@@ -380,7 +380,7 @@ def foresee_compilation(plan: Plan) -> Estimate:
     spare = 0
     if not plan.model.offline:
         spare = spare_in_turn(search_calls, proof_calls)
-    return Estimate(
+    return CostEstimate(
         what=f"{len(split.train)} train, {len(split.dev)} dev and {len(split.test)} test cases",
         asks=asks,
         budget=plan.budget,

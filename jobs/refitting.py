@@ -43,7 +43,7 @@ from ..optimizers.candidate import Setting
 from ..optimizers.thresholds import fitted
 from ..programs.asking import Asker
 from ..programs.state import PromptState
-from .estimate import Estimate
+from .estimate import CostEstimate
 from .measuring import make_ask, make_embedding_asks
 from .renewing import (
     ASKED,
@@ -122,14 +122,14 @@ class _RefitPlan(Recompilation):
             f"asking {self.artifact.ref} about {plural(self.rows, 'labelled row')} to fit its parts again",
         )
 
-    def foresee(self) -> Estimate:
+    def foresee(self) -> CostEstimate:
         """Estimate it. Sends nothing."""
         asker = self.asker_of(self.job_of_all(CallContext.fresh()))
         samples = asker.settings.sampling.samples
         number = (len(self.cases) * samples, len(self.cases) * samples)
         asks = [make_ask("judge", asker, [self.model], self.cases, number)]
         asks += make_embedding_asks("judge", asker, len(self.cases), self.cases)
-        return Estimate(what=plural(self.rows, "labelled row"), asks=tuple(asks), budget=self.budget)
+        return CostEstimate(what=plural(self.rows, "labelled row"), asks=tuple(asks), budget=self.budget)
 
 
 @checked

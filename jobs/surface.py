@@ -30,7 +30,7 @@ from ..programs.judge import Judge
 from ..programs.languages import case_texts
 from .cascading import Cascading
 from .comparing import Comparing, Evaluating
-from .estimate import Estimate
+from .estimate import CostEstimate
 from .experiment import Answers, Experiment
 from .hardening import Hardening
 from .log_columns import read_judge_name
@@ -72,7 +72,7 @@ class Asked(Work, Protocol):
     def notes(self) -> tuple[str, ...]:
         """Notes for the user before the first call."""
 
-    def foresee(self) -> Estimate:
+    def foresee(self) -> CostEstimate:
         """Estimate it. Sends nothing."""
 
 

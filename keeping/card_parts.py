@@ -16,7 +16,7 @@ from pydantic import (
 )
 
 from ..arguments.groups import Combining, Effort
-from ..evaluation.trust import Trust
+from ..evaluation.trust import AgreementRegression
 from ..evaluation.votes import Sampling
 from ..programs.options import JUDGE_OPTIONS
 from ..text.templates import Template
@@ -625,9 +625,9 @@ class TrustCard(Part):
     labels: dict[str, Figure]
 
     @property
-    def trust(self) -> Trust:
+    def trust(self) -> AgreementRegression:
         """The regression."""
-        return Trust(intercept=self.intercept, slope=self.slope, labels=self.labels)
+        return AgreementRegression(intercept=self.intercept, slope=self.slope, labels=self.labels)
 
 
 class MemberCard(JudgePart):

@@ -14,7 +14,7 @@ from ..engines.ledger import Spend
 from ..engines.models import Model
 from ..errors import UsageError
 from ..evaluation.scale import Scale
-from ..evaluation.trust import SureAnswer, Trust
+from ..evaluation.trust import AgreementRegression, SureAnswer
 from ..programs.asking import Asker
 from ..programs.deciding import check_sampling
 from ..programs.judge import Judge
@@ -49,7 +49,7 @@ class Member:
 
     name: str
     asker: Asker
-    trust: Trust
+    trust: AgreementRegression
 
 
 @dataclass(frozen=True, kw_only=True)

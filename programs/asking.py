@@ -21,7 +21,7 @@ from ..engines.channel import CallContext, Channel
 from ..engines.draws import Draw, answers_cut_off, current_draw
 from ..engines.failure_kinds import FailureKind
 from ..engines.failures import FATAL, brief, jurist_error_in, kind_of, model_error
-from ..engines.journal import WINDOW_FULL, Answer
+from ..engines.journal import WINDOW_FULL, StoredResponse
 from ..engines.ledger import Spend
 from ..engines.once import SharedAnswer, SharedAnswers
 from ..errors import JudgeError, UsageError
@@ -343,7 +343,7 @@ class Asker:
     async def _draw_sample(self, case: Case, draw: Draw, gathered: Gathered) -> Verdict | None:
         """Return the verdict of one sample, ``None`` if its answer comes with a later batch."""
         # The second sample of a draw is another draw.
-        answers: list[Answer] = []
+        answers: list[StoredResponse] = []
         current_draw.set(replace(draw, answers=answers))
         sample: Verdict | None = None
         try:

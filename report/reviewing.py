@@ -22,7 +22,7 @@ from ..cases import Value, text_hash
 from ..errors import GoldError, UsageError, importing_extra
 from ..evaluation.agreement import rater_agreement
 from ..gold.goldset import Gold
-from ..gold.label_journal import Label, LabelJournal
+from ..gold.label_journal import JournalLabel, LabelJournal
 from ..gold.rows import CATEGORIES, RESOLVED
 from ..gold.sheets import RATER_NAME, SheetLine, sheet_row
 from .document import readable_input, readable_text
@@ -260,7 +260,7 @@ class Review:
                 differing[unit] = self._page_difference(unit, labels)
         return {"history": history, "differing": differing, "agreement": self.agreement()}
 
-    def _page_label(self, label: Label, reader: str) -> JsonObject:
+    def _page_label(self, label: JournalLabel, reader: str) -> JsonObject:
         """Return a label as JSON values for the page of ``reader``."""
         return {
             "rater": label.rater,
@@ -271,7 +271,7 @@ class Review:
             "skipped": label.skipped,
         }
 
-    def _page_difference(self, unit: str, labels: Sequence[Label]) -> JsonObject:
+    def _page_difference(self, unit: str, labels: Sequence[JournalLabel]) -> JsonObject:
         """Return the labels of a unit on which raters differ, with its gold label if it is resolved."""
         line = self._units[unit]
         rater_labels = []
@@ -287,9 +287,9 @@ class Review:
                 gold = self._page_names(line, RESOLVED).get(text, text)
         return {"labels": rater_labels, "gold": gold}
 
-    def differing(self) -> dict[str, list[Label]]:
+    def differing(self) -> dict[str, list[JournalLabel]]:
         """Return the labels of every unit on which raters differ, resolved or not."""
-        labels_of_unit: dict[str, list[Label]] = {unit: [] for unit in self._units}
+        labels_of_unit: dict[str, list[JournalLabel]] = {unit: [] for unit in self._units}
         values_of_unit: dict[str, set[str]] = {unit: set() for unit in self._units}
         for label in self.journal.labels():
             if label.label and label.unit_name in labels_of_unit:
@@ -336,13 +336,15 @@ class Review:
         label = self._sent_label(fields, line, rater, request_id)
         self.journal.add(label, sheet_row(self.gold, line.case), line.case.group)
 
-    def _sent_label(self, fields: Mapping[str, Any], line: SheetLine, rater: str, request_id: str) -> Label:
+    def _sent_label(
+        self, fields: Mapping[str, Any], line: SheetLine, rater: str, request_id: str
+    ) -> JournalLabel:
         """Return the label of a unit in a message. Raises ``GoldError`` if the message has no usable label."""
         label = self._label_of(fields.get("label"), line, rater)
         category = fields.get("category")
         if category not in ("", *CATEGORIES):
             raise GoldError("unknown reason for an ambiguity", hint=", ".join(CATEGORIES))
-        return Label(
+        return JournalLabel(
             case=line.case.id,
             unit=line.unit + 1,
             rater=rater,

@@ -11,7 +11,7 @@ from dspy import LMError
 
 from ..engines.conversion import hide_key
 from ..engines.database import Database
-from ..engines.direct import Reply
+from ..engines.direct import ProviderResponse
 from ..engines.failures import brief
 
 _TRIES = 4
@@ -55,7 +55,7 @@ class Written:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BatchReply(Reply):
+class BatchReply(ProviderResponse):
     """The response to a request of a batch."""
 
     terms: str  # what was known of the endpoint when the request was written

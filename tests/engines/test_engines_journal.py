@@ -16,7 +16,7 @@ from loopback import Loopback, truth_of
 import jurist
 from jurist.cases import Case
 from jurist.engines.channel import CallContext
-from jurist.engines.journal import Answer, Journal
+from jurist.engines.journal import Journal, StoredResponse
 from jurist.errors import CheckpointError
 from jurist.evaluation.votes import Sampling
 from jurist.programs.fect import FECT
@@ -135,7 +135,7 @@ def test_a_journal_that_cannot_be_written_ends_the_work(tmp_path: Path) -> None:
 
 
 answers = st.builds(
-    Answer,
+    StoredResponse,
     text=st.text(max_size=40),
     input_tokens=st.integers(0, 2**63 - 1),
     cost=st.none() | st.floats(0, 9),

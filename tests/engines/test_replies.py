@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from jurist.engines.adapters import ADAPTERS, adapter
 from jurist.engines.draws import change_draw, current_draw
-from jurist.engines.journal import Answer
+from jurist.engines.journal import StoredResponse
 from jurist.programs.fect import FECT
 from jurist.text.drafts import without_drafts
 
@@ -129,7 +129,7 @@ def test_the_half_of_a_cut_reply_is_no_answer_wherever_its_drafts_are(between: s
 @contextmanager
 def cut_off(text: str) -> Iterator[None]:
     """Take a text for a reply that was ended before it was over."""
-    token = change_draw(answers=[Answer(text=text, finish_reason="length")])
+    token = change_draw(answers=[StoredResponse(text=text, finish_reason="length")])
     try:
         yield
     finally:

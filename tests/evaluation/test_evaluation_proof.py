@@ -10,7 +10,7 @@ from measures import interval
 from jurist.errors import UsageError
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.clustered_t import ClusteredT
-from jurist.evaluation.paired import Verdict
+from jurist.evaluation.paired import ProofOutcome
 from jurist.evaluation.proof import Proof, level_of, prove_improvement
 from jurist.evaluation.rows import Row
 from jurist.evaluation.units import encode
@@ -61,7 +61,7 @@ def rows_of(answers: Sequence[str], *, gold: str = "ab") -> list[Row]:
         (["----"] * 20, ["++++"] * 20, "better"),
     ],
 )
-def test_verdicts(basic: Sequence[str], compiled: Sequence[str], expected: Verdict) -> None:
+def test_verdicts(basic: Sequence[str], compiled: Sequence[str], expected: ProofOutcome) -> None:
     decision = prove_improvement(rows_of(basic), rows_of(compiled), "f1", SIDED).decision
     assert decision.verdict == expected
 

@@ -12,7 +12,7 @@ from small import claims
 
 from jurist.errors import GoldError
 from jurist.gold.goldset import Gold
-from jurist.gold.label_journal import Label, LabelJournal
+from jurist.gold.label_journal import JournalLabel, LabelJournal
 from jurist.gold.sheets import sheet_row
 from jurist.programs.fect import FECT
 
@@ -30,7 +30,7 @@ STEPS = st.lists(
 
 def added(journal: LabelJournal, place: int, rater: str, label: str, category: str = "") -> None:
     case = GOLD.cases[place]
-    one = Label(case=case.id, unit=1, rater=rater, label=label, ambiguity=category)
+    one = JournalLabel(case=case.id, unit=1, rater=rater, label=label, ambiguity=category)
     journal.add(one, sheet_row(GOLD, case), case.group)
 
 
@@ -66,7 +66,7 @@ def test_the_last_label_counts_after_any_kill(
 
 def test_half_a_character_and_a_full_disk_spoil_no_line(tmp_path: Path) -> None:
     journal, limits = LabelJournal(tmp_path / "labels.jsonl"), resource.getrlimit(resource.RLIMIT_FSIZE)
-    label = Label(case="a", unit=1, rater="ann", label="factual")
+    label = JournalLabel(case="a", unit=1, rater="ann", label="factual")
     resource.setrlimit(resource.RLIMIT_FSIZE, (20, limits[1]))
     try:
         with pytest.raises(GoldError, match="it cannot be written: No space left"):

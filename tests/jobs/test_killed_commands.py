@@ -203,11 +203,11 @@ _SAVING = """
 import sys
 from pathlib import Path
 from jurist.gold.goldset import Gold
-from jurist.gold.label_journal import Label, LabelJournal
+from jurist.gold.label_journal import JournalLabel, LabelJournal
 
 journal = LabelJournal(Path("labels.jsonl"))
 for number in range(int(argv[0]), 100_000):
-    label = Label(case=f"c{number}", unit=1, rater="ann", label="yes", request=f"r{number}")
+    label = JournalLabel(case=f"c{number}", unit=1, rater="ann", label="yes", request=f"r{number}")
     journal.add(label, {"text": "x" * 200}, "g")
     print(number, flush=True)
 """

@@ -19,7 +19,7 @@ from jurist.engines.models import Model
 from jurist.errors import UsageError
 from jurist.evaluation.votes import Sampling
 from jurist.gold.goldset import Gold
-from jurist.jobs.estimate import Ask, Estimate, Size, Span
+from jurist.jobs.estimate import Ask, CostEstimate, Size, Span
 from jurist.jobs.plan import Plan, foresee_compilation
 from jurist.programs.fect import FECT
 from jurist.programs.settings import FOR_SEARCHES
@@ -55,7 +55,7 @@ def test_what_is_spent_lies_within_the_estimate(more: tuple[str, ...]) -> None:
     assert f"set --max-calls to at least {seen['needed']})" in done.err
 
 
-def spans(seen: Estimate) -> list[Span]:
+def spans(seen: CostEstimate) -> list[Span]:
     return [part.calls for part in seen.asks]
 
 
@@ -178,7 +178,7 @@ def test_hidden_reasoning_is_in_the_forecast(name: str) -> None:
     effort, tokens = REASONING[name]
     model = Model(name, reasoning_effort=effort, price_in=1.0, price_out=2.0)
     ask = Ask(role="judge", models=(model,), calls=Span(10, 10), size=Size(1.0, 300.0, 20.0))
-    expected = Estimate(what="10 rows", asks=(ask,)).expected
+    expected = CostEstimate(what="10 rows", asks=(ask,)).expected
     assert expected.calls == 10
     assert expected.tokens == 10 * (320 + tokens)
     assert expected.cost == pytest.approx(10 * (300 + 2 * (20 + tokens)) / 1e6)
@@ -204,14 +204,14 @@ def first(output: int, reasoning: int = 0, cost: float = 0.0) -> Spend:
 def test_a_forecast_is_made_anew_by_the_first_replies(spend: Spend, words: str) -> None:
     model = Model("openai/x", price_in=1.0, price_out=2.0)
     ask = Ask(role="judge", models=(model,), calls=Span(1000, 1000), size=Size(1.0, 300.0, 20.0))
-    assert Estimate(what="1000 rows", asks=(ask,)).describe_revision(spend) == words
+    assert CostEstimate(what="1000 rows", asks=(ask,)).describe_revision(spend) == words
 
 
 def test_a_search_is_expected_to_have_longer_prompts_than_its_first_ones() -> None:
     model = Model("openai/x", price_in=1.0, price_out=2.0)
     sizes = {"size": Size(1.0, 300.0, 20.0), "longest": Size(1.0, 900.0, 20.0)}
     ask = Ask(role="judge", models=(model,), calls=Span(0, 2000), **sizes)
-    estimate = Estimate(what="a search", asks=(ask,))
+    estimate = CostEstimate(what="a search", asks=(ask,))
     before, now = estimate.expected, estimate.revise(first(20, cost=20 * 340e-6))
     assert (before.calls, before.tokens) == (1000, pytest.approx(1000 * 380))
     assert now == pytest.approx(before)

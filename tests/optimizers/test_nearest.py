@@ -22,7 +22,7 @@ import jurist
 from jurist.engines.channel import CallContext
 from jurist.engines.models import connect
 from jurist.errors import ModelError
-from jurist.evaluation.trust import Trust
+from jurist.evaluation.trust import AgreementRegression
 from jurist.keeping.loaders import CascadeAsker, Member
 from jurist.optimizers.demonstrations import add_remembered_rows
 from jurist.programs.asking import Asker
@@ -160,7 +160,7 @@ def asker_at(url: str, context: CallContext) -> Asker:
 
 
 def test_judges_of_a_cascade_embed_their_rows_once_each_at_its_own_address(project: Path) -> None:
-    context, unsure = CallContext.fresh(), Trust(intercept=-9.0, slope=0.0, labels={})
+    context, unsure = CallContext.fresh(), AgreementRegression(intercept=-9.0, slope=0.0, labels={})
     with Loopback(most_like, vector=topics, delay=0.02) as near, Loopback(most_like, vector=topics) as far:
         askers = [asker_at(server.url, context) for server in (near, far)]
         members = [Member(name="route", asker=asker, trust=unsure) for asker in askers]
