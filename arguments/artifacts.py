@@ -86,6 +86,19 @@ class TagOptions(Printed, command="artifacts tag", does="artifacts.tag_version")
     tag: str = positional("TAG")
 
 
+class CopyOptions(Printed, command="artifacts copy", does="artifacts.copy_version"):
+    """Copy a version to another store, byte by byte, with the versions that it was made from and its tags. A damaged
+    version is refused. A judge with code of its own needs its file there, too.
+
+    examples:
+      jurist artifacts copy fect@2 --to ../service/compiled
+      jurist gate fect@2 --gold gate.csv --min f1=0.8 --store ../service/compiled
+    """
+
+    artifact: str = positional("JUDGE@VERSION")
+    to: str = option("DIR", "the store to copy to", type=nonempty_name)
+
+
 class ForgetOptions(Printed, command="artifacts forget", does="artifacts.forget_rows"):
     """Withdraw labelled rows from a version: a new one without their demonstrations, remembered rows and rules. Words
     that decide alone, and heads on questions, are fitted again without them. Nothing is proven of it until jurist

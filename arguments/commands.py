@@ -24,7 +24,7 @@ _SUBJECTS = {
 }
 """Module of options -> the commands and groups that it declares."""
 GROUPS = {
-    "artifacts": "compiled judges: list, show, add, diff, tag, refit, forget",
+    "artifacts": "compiled judges: list, show, add, diff, tag, copy, refit, forget",
     "batch": "run a judge through a Batch API: submit, status, collect",
     "generate": "write dialogues, benchmark queries and items from documents",
     "gold": "check, import and split labelled rows; how many to label; agreement of raters",

@@ -1,10 +1,12 @@
 """``jurist artifacts`` with its actions, but for ``remember``, and ``jurist report``: what a store keeps."""
 
+import shlex
 from pathlib import Path
 from typing import Any
 
 from ..arguments.artifacts import (
     AddOptions,
+    CopyOptions,
     DiffOptions,
     ForgetOptions,
     ReportOptions,
@@ -118,6 +120,24 @@ def _cascade_of(artifact: Artifact) -> CascadeFound | None:
     """Return the findings behind a cascade; ``None`` for other versions."""
     cascade = artifact.about.cascade
     return cascade.found if cascade else None
+
+
+def copy_version(options: CopyOptions) -> Result:
+    """Copy a version and those that it was made from to another store."""
+    store = store_of(options)
+    target = Store(options.to)
+    copied = store.copy(options.artifact, target)
+    artifact = copied[-1]
+    line = f"{artifact.ref} copied to {artifact.path}"
+    if len(copied) > 1:
+        line += f", with {', '.join(earlier.ref for earlier in copied[:-1])}, from which it was made"
+    data = {
+        "artifact": artifact.ref,
+        "path": str(artifact.path),
+        "copied": [version.ref for version in copied],
+    }
+    check = f"next: jurist artifacts verify {artifact.judge} --store {shlex.quote(options.to)} (no byte was changed)"
+    return Result(data=data, body=[line, check])
 
 
 def add_written(options: AddOptions) -> Result:

@@ -16,7 +16,9 @@ from .artifact_card import RESTORE, Artifact
 from .sealing import (
     ADDED_FILES,
     CARD,
+    FILES,
     HISTORY,
+    OPTIONAL_FILES,
     PROGRAM,
     canonical_json,
     inspect_files,
@@ -229,6 +231,35 @@ class Store:
         shelf, version = self._find(ref)
         shelf.point(tag, version)
 
+    @checked
+    def copy(self, ref: str, target: Store) -> Sequence[Artifact]:
+        """Copy a version, and those that it was made from, to another store, byte by byte; return them, oldest first.
+
+        Each keeps its number and its seal. Its names go with it where the other store does not use them.
+
+        Raises:
+            ArtifactError: a version is damaged, is missing, or the other store has another one of its number.
+            UsageError: the other store is this one, or is only read.
+        """
+        target.check_writable()
+        if target.root.resolve() == self.root.resolve():
+            raise UsageError(f"{ref} is in {self.root} already", hint="name another folder with --to")
+        line = [self.load(ref)]
+        while line[0].about.parent is not None:
+            line.insert(0, self.load(f"{line[0].judge}@{line[0].about.parent}"))
+        for artifact in line:
+            files = {entry.name: read_artifact_file(entry) for entry in _files_of(artifact)}
+            Shelf(target.root, artifact.judge).add_copy(artifact.version, files)
+        copied = line[-1]
+        shelf = Shelf(target.root, copied.judge)
+        names = list(copied.tags)
+        if copied.latest:
+            names.append(LATEST)
+        for name in names:
+            if name not in shelf.names():
+                shelf.point(name, copied.version)
+        return [target.load(f"{artifact.judge}@{artifact.version}") for artifact in line]
+
     def check_writable(self) -> None:
         """Raise ``UsageError`` for the store that comes with jurist."""
         if self.is_shipped:
@@ -301,6 +332,12 @@ class Store:
             faults=faults,
             extras=sealed.extras + addition_faults,
         )
+
+
+def _files_of(artifact: Artifact) -> list[Path]:
+    """Return the files that belong to a version, those added later too."""
+    names = {*FILES, *OPTIONAL_FILES, *ADDED_FILES}
+    return [entry for entry in sorted(artifact.path.iterdir()) if entry.name in names]
 
 
 def _problems_of(artifact: Artifact) -> list[Problem]:

@@ -137,11 +137,42 @@ class Shelf:
         with self._writing():
             latest = self._current_versions().get(LATEST, 0)
             version = self._place(files)
-            if not (self.root / _GIT_ATTRIBUTES).exists():
-                _write(self.root / _GIT_ATTRIBUTES, _BYTES_STAY)
+            self._write_git_attributes()
             if make_latest and latest < version:
                 self._move(LATEST, version)
         return version
+
+    def add_copy(self, version: int, files: Mapping[str, bytes]) -> bool:
+        """Write a version of another store under its own number; return False where it is there already.
+
+        Raises:
+            ArtifactError: another version has this number.
+        """
+        folder = self.path / str(version)
+        with self._writing():
+            if folder.exists():
+                for name, data in files.items():
+                    if not (folder / name).is_file() or (folder / name).read_bytes() != data:
+                        raise ArtifactError(
+                            f"{self.root} has another {self.judge}@{version}: its number is part of its seal",
+                            hint="copy it to another store, or compile it there",
+                        )
+                return False
+            staging = self.path / f".{version}.{uuid.uuid4().hex}"
+            staging.mkdir()
+            try:
+                for name, data in files.items():
+                    _write(staging / name, data)
+                staging.rename(folder)
+            finally:
+                shutil.rmtree(staging, ignore_errors=True)
+            self._write_git_attributes()
+        return True
+
+    def _write_git_attributes(self) -> None:
+        """Write the file for git, unless the store has one."""
+        if not (self.root / _GIT_ATTRIBUTES).exists():
+            _write(self.root / _GIT_ATTRIBUTES, _BYTES_STAY)
 
     def point(self, tag: str, version: int) -> None:
         """Let ``tag``, or ``latest``, mean ``version``; the tag is told from a number and safe in a file."""

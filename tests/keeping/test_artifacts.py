@@ -58,6 +58,50 @@ def test_tags(store: Store) -> None:
         store.load("polite@beta")
 
 
+def files_below(folder: Path) -> dict[str, bytes]:
+    """Return path -> bytes of the files below a folder, without the names of versions."""
+    files = {}
+    for path in folder.rglob("*.*"):
+        if path.is_file() and path.name != "names.json":
+            files[str(path.relative_to(folder))] = path.read_bytes()
+    return files
+
+
+def test_a_copy_has_its_parents_its_names_and_every_byte(store: Store, tmp_path: Path) -> None:
+    save(store)
+    save(store, parent=1)
+    save(store)  # no part of the line
+    save(store, parent=2, latest=False)
+    store.tag("polite@4", "prod")
+    target = Store(tmp_path / "other")
+    assert [version.version for version in store.copy("polite@4", target)] == [1, 2, 4]
+    assert target.verify() == []
+    assert target.load("polite@prod").sha256 == store.load("polite@4").sha256
+    with pytest.raises(ArtifactError, match="no version of polite is the latest"):
+        target.load("polite")  # as in the first store, JUDGE alone does not mean it
+    copies = files_below(target.root)
+    assert copies.items() <= files_below(store.root).items()
+    store.copy("polite@4", target)  # again: nothing changes
+    assert files_below(target.root) == copies
+    store.copy("polite@3", target)
+    assert target.load("polite").version == 3
+
+
+def test_a_copy_of_changed_bytes_or_over_another_version_is_refused(store: Store, tmp_path: Path) -> None:
+    save(store)
+    target = Store(tmp_path / "other")
+    save(target, note="another")
+    with pytest.raises(ArtifactError, match="has another polite@1: its number is part of its seal"):
+        store.copy("polite@1", target)
+    with pytest.raises(UsageError, match="already"):
+        store.copy("polite@1", Store(store.root))
+    program = store.root / "polite" / "1" / "program.json"
+    program.write_bytes(program.read_bytes() + b" ")
+    with pytest.raises(ArtifactError, match=r"is damaged: program\.json"):
+        store.copy("polite@1", Store(tmp_path / "third"))
+    assert not (tmp_path / "third").exists()
+
+
 @pytest.mark.parametrize("tag", ["", "3", "007", "a b", "../x", "-x", ".x", "a" * 65, "x@y", "é", "a\n"])
 def test_tags_that_are_refused(store: Store, tag: str) -> None:
     save(store)
