@@ -20,10 +20,10 @@ from dspy.lm15 import data as data_part
 
 from ..arguments.groups import Endpoint
 from ..errors import ModelError, UsageError
+from ..text.distributions import Distribution, openai_distribution
 from .conversion import reply_text, without_key
 from .decision_questions import (
     Decisions,
-    Distribution,
     Subject,
     TypedQuestion,
     make_decisions,
@@ -313,6 +313,19 @@ def _as_judgment(question: TypedQuestion) -> dict[str, Any]:
     return {"anyOf": branches, "description": question.instruction}
 
 
+def systemone_question(question: TypedQuestion) -> dict[str, Any]:
+    """Return a question as ``POST /v1/systemone`` takes it, as DSPy's TypeSafe provider writes it."""
+    judgment = _as_judgment(question)
+    instructions = judgment["description"]
+    if question.kind == "predicate":
+        return {"type": "noul", "instructions": instructions}
+    if question.kind == "choice":
+        criteria = {branch["const"]: branch.get("description") for branch in judgment["anyOf"]}
+        return {"type": "choice", "instructions": instructions, "criteria": criteria}
+    levels = [branch["description"] for branch in judgment["anyOf"]]
+    return {"type": "score", "instructions": instructions, "criteria": levels}
+
+
 def openai_body(model_name: str, subject: Subject, questions: tuple[TypedQuestion, ...]) -> dict[str, Any]:
     """Return the body of a request to OpenAI's endpoint (``openai.types.DecisionCreateParams``)."""
     entries: list[dict[str, Any]] = []
@@ -378,24 +391,5 @@ def read_openai_reply(
             raise LMInvalidRequestError(
                 "the model declined to answer", status=400, provider_code="content_filter"
             )
-        if answer["type"] != question.kind:
-            raise ValueError(f"{question.name} is answered by {answer['type']!r}")
-        distribution: dict[str, float] = {}
-        if question.kind == "predicate":
-            probability = _checked_probability(answer["probability"])
-            distribution = {"true": probability, "false": 1.0 - probability}
-        elif question.kind == "choice":
-            for entry in answer["probabilities"]:
-                distribution[str(entry["value"])] = _checked_probability(entry["probability"])
-        else:
-            for place, entry in enumerate(answer["probabilities"]):
-                distribution[str(place)] = _checked_probability(entry["probability"])
-        distributions[question.name] = distribution
+        distributions[question.name] = openai_distribution(question.kind, answer)
     return distributions
-
-
-def _checked_probability(value: object) -> float:
-    """Return a probability; ``ValueError`` where it is none."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise ValueError(f"{value!r} is no probability")
-    return float(value)

@@ -4,7 +4,6 @@ A decision model takes a text and questions, and returns probabilities: no text.
 question. Its lines of the form ``LABEL: words`` describe the choices, so that one text holds all of the wording.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol, TypeAlias
@@ -12,7 +11,23 @@ from typing import Final, Literal, Protocol, TypeAlias
 import dspy
 
 from ..errors import ModelError
-from ..text.numbered_answers import ONE_TO_FIVE, QUESTIONS_KEY, RANGES, YES_NO, write_numbered_answers
+from ..text.distributions import (
+    NO,
+    YES,
+    Distribution,
+    expected_score,
+    label_shares,
+    likeliest_label,
+    mean_place,
+)
+from ..text.numbered_answers import (
+    ONE_TO_FIVE,
+    QUESTIONS_KEY,
+    RANGES,
+    YES_NO,
+    last_numbered_texts,
+    write_numbered_answers,
+)
 from .draws import TypedRequest
 from .dspy_internals import format_field_value
 from .offline.shapes import Field, declared_field
@@ -21,15 +36,11 @@ from .token_probabilities import closed_fields
 QuestionKind: TypeAlias = Literal["predicate", "choice", "score"]
 Subject: TypeAlias = str | dict[str, str | dspy.Image]
 """What questions are about: the text of the only input, or input field -> text or image."""
-Distribution: TypeAlias = Mapping[str, float]
-"""Choice, or place of a level from 0 -> probability; of a predicate, ``true`` and ``false``."""
 
 MOST_CHOICES: Final = 255
 """The most choices of a question: of TypeSafe's and of OpenAI's endpoint alike."""
 MOST_LEVELS: Final = 10
 """The most levels of a score."""
-_TRUE: Final = "true"
-_FALSE: Final = "false"
 _AFFIRMATIVE: Final[Mapping[frozenset[str], str]] = {
     frozenset({"yes", "no"}): "yes",
     frozenset({"true", "false"}): "true",
@@ -37,8 +48,6 @@ _AFFIRMATIVE: Final[Mapping[frozenset[str], str]] = {
 """The labels of a yes/no question, in lower case -> the one that says yes."""
 _CONSTRAINTS: Final = "Constraints:"
 """The beginning of the line in which DSPy gives the least and the greatest value of a number."""
-_NUMBERED: Final = re.compile(r"(\d+)\. (.*)")
-"""A sentence as a judge shows it: on one line, with its number."""
 _FORMS: Final[Mapping[str, str]] = {
     "echo": "an echo of the text in tags",
     "indices": "a list of numbers",
@@ -115,9 +124,9 @@ def typed_questions(request: TypedRequest) -> tuple[TypedQuestion, ...]:
             "a decision model is shown no demonstrations, and this prompt has some",
             hint="compile the judge for this model: jurist compile JUDGE --model systemone/NAME --api-base URL",
         )
-    questions = _numbered_questions(request)
-    for field in _output_fields(request):
-        questions += _questions_about(field, request)
+    questions = small_questions(request)
+    for field in output_fields_of(request):
+        questions += questions_about(field, request)
     return tuple(questions)
 
 
@@ -133,12 +142,12 @@ def make_decisions(request: TypedRequest, distributions: Mapping[str, Distributi
     field_of_answers = _field_of_answers(request)
     if field_of_answers is not None:
         numbers: list[float] = []
-        for question in _numbered_questions(request):
+        for question in small_questions(request):
             numbers.append(_number_of_answer(question, distributions[question.name]))
         values[field_of_answers] = write_numbered_answers(numbers)
-    for field in _output_fields(request):
+    for field in output_fields_of(request):
         answers: list[Distribution] = []
-        for question in _questions_about(field, request):
+        for question in questions_about(field, request):
             answers.append(distributions[question.name])
         values[field.name] = _value_of_field(field, request, answers)
         if field.name in closed_fields(request.signature) and field.shape.kind != "labels":
@@ -169,7 +178,7 @@ def join_wording(question: str, descriptions: Mapping[str, str]) -> str:
     return "\n".join(lines)
 
 
-def _output_fields(request: TypedRequest) -> list[Field]:
+def output_fields_of(request: TypedRequest) -> list[Field]:
     """Return the declared output fields of a request, without the one that takes the answers to small questions."""
     fields: list[Field] = []
     for name, info in request.signature.output_fields.items():
@@ -186,7 +195,7 @@ def _field_of_answers(request: TypedRequest) -> str | None:
     return None
 
 
-def _numbered_questions(request: TypedRequest) -> list[TypedQuestion]:
+def small_questions(request: TypedRequest) -> list[TypedQuestion]:
     """Return the small questions of a request: a predicate for yes or no, a score for 1 to 5."""
     name = _field_of_answers(request)
     if name is None:
@@ -210,14 +219,14 @@ def _numbered_questions(request: TypedRequest) -> list[TypedQuestion]:
 def _number_of_answer(question: TypedQuestion, answer: Distribution) -> float:
     """Return the number that an answer to a small question stands for: the probability of yes, or the mean level."""
     if question.kind == "predicate":
-        return answer[_TRUE]
-    return float(question.choices[0]) + _mean_place(answer)
+        return answer[YES]
+    return float(question.choices[0]) + mean_place(answer)
 
 
-def _questions_about(field: Field, request: TypedRequest) -> Iterator[TypedQuestion]:
+def questions_about(field: Field, request: TypedRequest) -> Iterator[TypedQuestion]:
     """Yield the questions that an output field stands for: one, or one for each of several labels or sentences."""
     shape = field.shape
-    is_only = len(_output_fields(request)) == 1
+    is_only = len(output_fields_of(request)) == 1
     wording, descriptions = split_wording(request.signature.instructions, shape.labels)
     instruction = _instruction_of(wording, field, is_only=is_only)
     match shape.kind:
@@ -287,7 +296,7 @@ def _label_question(
         )
     words: dict[str, str] = {}
     for label, description in descriptions.items():
-        words[_TRUE if label == yes else _FALSE] = description
+        words[YES if label == yes else NO] = description
     return TypedQuestion(name=name, kind="predicate", instruction=instruction, descriptions=words)
 
 
@@ -321,17 +330,8 @@ def _levels(field: Field) -> tuple[str, ...]:
 
 def _numbered_texts(request: TypedRequest, field: Field) -> list[tuple[int, str]]:
     """Return number and text of each sentence that a row asks about."""
-    # The judged input has a numbered text on every line. Where the evidence has them too, it is the later input.
-    judged_texts: list[tuple[int, str]] = []
-    for name in request.signature.input_fields:
-        text = request.inputs.get(name)
-        lines = text.splitlines() if isinstance(text, str) else []
-        matches = [_NUMBERED.fullmatch(line) for line in lines]
-        numbered = [(int(match[1]), match[2]) for match in matches if match]
-        numbers = [number for number, _ in numbered]
-        is_increasing = numbers == sorted(set(numbers))
-        if numbered and len(numbered) == len(lines) and is_increasing:
-            judged_texts = numbered
+    values = [request.inputs.get(name) for name in request.signature.input_fields]
+    judged_texts = last_numbered_texts(values)
     if not judged_texts:
         raise _unanswerable(field)
     return judged_texts
@@ -355,7 +355,7 @@ def _value_of_field(field: Field, request: TypedRequest, answers: Sequence[Distr
         case "labels":
             labels: list[str] = []
             for label, answer in zip(shape.labels, answers, strict=True):
-                if answer[_TRUE] >= answer[_FALSE]:
+                if answer[YES] >= answer[NO]:
                     labels.append(label)
             return labels
         case "tags":
@@ -368,32 +368,13 @@ def _value_of_field(field: Field, request: TypedRequest, answers: Sequence[Distr
                 items.append(item)
             return items
         case "score":
-            return _expected_score(field, answers[0])
+            return expected_score(answers[0], shape.low, is_whole=shape.is_integer)
     return _likeliest_label(field, answers[0])
-
-
-def _expected_score(field: Field, answer: Distribution) -> float:
-    """Return the mean of a score's levels by their probabilities; of a whole score, the nearest whole number."""
-    mean = field.shape.low + _mean_place(answer)
-    if field.shape.is_integer:
-        return int(mean + 0.5)
-    return round(mean, 4)
-
-
-def _mean_place(answer: Distribution) -> float:
-    """Return the mean of the places of a score's levels, from 0, by their probabilities."""
-    total = 0.0
-    mass = 0.0
-    for place, probability in answer.items():
-        total += int(place) * probability
-        mass += probability
-    return total / mass
 
 
 def _likeliest_label(field: Field, answer: Distribution) -> str:
     """Return the label with the highest probability, the first among equals."""
-    probabilities = _choice_probabilities(field, answer)
-    return max(probabilities, key=lambda label: probabilities[label])
+    return likeliest_label(_choice_probabilities(field, answer))
 
 
 def _choice_probabilities(field: Field, answer: Distribution) -> dict[str, float]:
@@ -403,14 +384,4 @@ def _choice_probabilities(field: Field, answer: Distribution) -> dict[str, float
         ValueError: all of them are 0. KeyError: the answer lacks a label.
     """
     labels = field.shape.labels
-    yes = affirmative_of(labels)
-    probabilities: dict[str, float] = {}
-    for label in labels:
-        key = label
-        if yes:
-            key = _TRUE if label == yes else _FALSE
-        probabilities[label] = answer[key]
-    total = sum(probabilities.values())
-    if not total > 0:
-        raise ValueError("no choice has a probability")
-    return {label: round(probability / total, 6) for label, probability in probabilities.items()}
+    return label_shares(labels, affirmative_of(labels), answer)

@@ -40,7 +40,7 @@ $source
 
 
 _SPEC = json.loads($spec)
-_JUDGE = PortableJudge(_SPEC)
+_JUDGE = $class_name(_SPEC)
 
 
 $code'''
@@ -66,6 +66,8 @@ class PortableFile:
 
     suffix = ".py"
     shared_limits: tuple[str, ...] = ()  # limits of all targets of the class, in words
+    class_name = "PortableJudge"  # of the judge in the file
+    last_modules: tuple[str, ...] = ()  # modules that build on that class, such as ``exports.decision_judge``
 
     def __init__(
         self,
@@ -86,9 +88,13 @@ class PortableFile:
         if limit is not None:
             self.limits += (limit,)
 
+    def spec_of(self, subject: Subject) -> dict[str, Any]:
+        """Return the JSON values from which the judge of the file is made."""
+        return portable_spec(subject)
+
     def render(self, subject: Subject) -> str:
         """Return the source of the file."""
-        spec = portable_spec(subject)
+        spec = self.spec_of(subject)
         # Only code that is given an API client can ask an endpoint for vectors.
         has_client = "client" in self.code
         if not has_client:
@@ -107,6 +113,7 @@ class PortableFile:
             "inputs": in_docstring(", ".join(names)),
             "call": in_docstring(", ".join(arguments)),
             "settings": in_docstring(str(spec["settings"])),
+            "path": in_docstring(spec.get("decisions", {}).get("path", "")),
         }
         plan, _ = program_steps(subject)
         carried = plan.carries + subject.judge.answer.reader_modules
@@ -116,7 +123,8 @@ class PortableFile:
             ref=in_docstring(subject.ref),
             proof=in_docstring("\n".join(textwrap.wrap(subject.proof, 110))),
             about=Template(self.about).substitute(template_values),
-            source=portable_source(self.imports, carried),
+            class_name=self.class_name,
+            source=portable_source(self.imports, carried, self.last_modules),
             spec=repr(json.dumps(spec)),
             code=Template(self.code).substitute(template_values),
         )
@@ -300,12 +308,13 @@ def _states_type(schema: Schema) -> bool:
 
 
 @cache
-def portable_source(imports: str = "", carried: Sequence[str] = ()) -> str:
+def portable_source(imports: str = "", carried: Sequence[str] = (), last_modules: Sequence[str] = ()) -> str:
     """Return the source that defines :class:`~jurist.exports.portable_judge.PortableJudge`, with its imports.
 
     Args:
         imports: the import statements of a target's own code.
         carried: modules that only some judges need, such as ``programs.echo_flow``.
+        last_modules: modules that build on that class.
     """
     from ..evaluation import votes
     from ..programs import flows
@@ -324,6 +333,7 @@ def portable_source(imports: str = "", carried: Sequence[str] = ()) -> str:
     from . import portable_judge
 
     further = [import_module(f"..{path}", __package__) for path in carried]
+    last = [import_module(f"..{path}", __package__) for path in last_modules]
     functions: tuple[Callable[..., object], ...] = (votes.more_than_half, votes.sides_of, votes.decide)
     functions += (
         votes.median_vote,
@@ -337,7 +347,7 @@ def portable_source(imports: str = "", carried: Sequence[str] = ()) -> str:
     functions += (turns._number_text, turns._text_or_none, turns._texts_of_content, turns._texts_of_calls)
     functions += (turns._turn_text, turns.as_text)
     reading = (drafts, escaping, ranking, replies, plain_replies, word_regression, numbered_answers)
-    return bundle(imports, *reading, *functions, portable, flows, *further, portable_judge)
+    return bundle(imports, *reading, *functions, portable, flows, *further, portable_judge, *last)
 
 
 def bundle(imports: str, *parts: ModuleType | Callable[..., object]) -> str:

@@ -40,6 +40,7 @@ from ..text.word_regression import (
     label_figures,
     member_figures,
     members_named,
+    softmax,
     word_scores,
 )
 
@@ -129,7 +130,7 @@ class PortableJudge:
 
     def step_messages(self, step: str, values: Inputs) -> list[Message]:
         """Return the chat messages of a step."""
-        texts = {name: _message_text(value) for name, value in values.items()}
+        texts = {name: message_text(value) for name, value in values.items()}
         messages = filled(self._steps[step], texts)
         start = len(messages) - self._steps[step]["turn"]
         examples: list[Message] = []
@@ -514,24 +515,34 @@ class PortableJudge:
         units: int,
         inputs: Inputs | None = None,
         answers: Sequence[Sequence[float | None]] = (),
+        probabilities: Sequence[Mapping[Any, float]] = (),
     ) -> Verdict:
         """Return the verdict of all samples: usable ones are a value for each unit, unusable ones are errors.
 
         ``inputs`` are those of the row, which a judge that words decide needs besides; ``answers`` are those of each
-        sample to the questions that the prompt asks besides.
+        sample to the questions that the prompt asks besides; ``probabilities`` are those of each unit's labels, where
+        the model gives them.
         """
         rules = self.spec.get("words") or [None] * len(self.answers)
         values: list[object] = []
         scores: list[float] = []
         votes: list[dict[object, int]] = []
+        final_shares: list[Mapping[Any, float]] = []
         for answer, rule in zip(self.answers.values(), rules, strict=True):
             reader = answer["parser"]["answer"]["reader"]
             is_scored = gives_number(reader, answer.get("positive"))
             for unit in range(units):
                 unit_votes = _count_values_at(len(values), samples)
-                value = COMBINERS[reader](unit_votes, answer, self.spec["samples"], self.spec["threshold"])
+                shares: Mapping[Any, float] = probabilities[len(values)] if probabilities else {}
+                tally: Mapping[Any, Any] = unit_votes
+                if shares and self.spec.get("by_probability"):
+                    tally = shares
+                value = COMBINERS[reader](tally, answer, self.spec["samples"], self.spec["threshold"])
                 if rule is not None and inputs is not None:
-                    value = self._value_by_words(rule, answer, unit, inputs, unit_votes, value, answers)
+                    value, shares = self._value_by_words(
+                        rule, answer, unit, inputs, shares or unit_votes, value, answers
+                    )
+                final_shares.append(shares)
                 votes.append(dict(unit_votes))
                 values.append(value)
                 if is_scored and value is not None:
@@ -545,6 +556,8 @@ class PortableJudge:
             "errors": list(errors),
             "artifact": self.spec["artifact"],
         }
+        if probabilities:
+            verdict["probabilities"] = final_shares
         if None in values:
             reasons = list(errors) or ["a unit has no usable answer"]
             verdict |= {"status": "abstained", "score": None, "reason": "; ".join(reasons), "errors": reasons}
@@ -559,8 +572,11 @@ class PortableJudge:
         votes: Mapping[Any, float],
         voted: Any,
         answers: Sequence[Sequence[float | None]],
-    ) -> object:
-        """Return the value that words give a unit, alone or with what its samples say; ``None`` without a reply."""
+    ) -> tuple[object, Mapping[Any, float]]:
+        """Return the value that words give a unit, alone or with what its samples say, and label -> probability.
+
+        Without a reply they are ``None`` and nothing.
+        """
         regression = rule["regression"]
         inputs = self._check_inputs(inputs)
         scores = word_scores(
@@ -579,19 +595,22 @@ class PortableJudge:
             else:
                 figures = label_figures(names, votes)
             if not figures:
-                return None
+                return None, {}
             if reply is not None:
                 scores = add_reply(scores, reply, figures)
             if part is not None:
                 if not answers:
-                    return None
+                    return None, {}
                 scores = add_answers(scores, part, mean_answers(answers), figures)
         if regression["learned"] == "number":
             ends = answer["parser"]["answer"]["score"]
-            return nearest_score(scores[0], ends["low"], ends["high"], ends["whole"])
+            return nearest_score(scores[0], ends["low"], ends["high"], ends["whole"]), {}
         if regression["learned"] == "members":
-            return members_named(names, scores)
-        return names[scores.index(max(scores))]
+            return members_named(names, scores), {}
+        shares: dict[Any, float] = {}
+        for label, share in zip(names, softmax(scores), strict=True):
+            shares[label] = round(share, 6)
+        return names[scores.index(max(scores))], shares
 
     def _judged_texts(self, regression: Regression, inputs: Inputs) -> list[list[str]]:
         """Return the judged texts of each unit: one, or the two that are compared."""
@@ -649,7 +668,7 @@ def _reply_text(content: list[dict[str, str]] | str | None) -> str:
     return text
 
 
-def _message_text(value: object) -> str:
+def message_text(value: object) -> str:
     """Return a value as it stands in a message: a list or an object as JSON."""
     if isinstance(value, dict | list):
         return json.dumps(value, ensure_ascii=False)

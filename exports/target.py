@@ -106,6 +106,13 @@ class Subject:
         return self.card.model.name or None
 
     @property
+    def asks_decision_model(self) -> bool:
+        """Whether the model that it asks is a decision model."""
+        from ..engines.models import is_decision_model
+
+        return self.asks_model and is_decision_model(self.model_of_proof or "")
+
+    @property
     def thresholds(self) -> ThresholdCard:
         """The samples of a case, and the threshold or the weights that decide among them."""
         return self.card.thresholds if self.card else ThresholdCard()

@@ -12,7 +12,6 @@ import dspy
 from dspy import AdapterParseError
 
 from ..cases import Case
-from ..engines.models import is_decision_model
 from ..errors import UsageError, checked, plural
 from ..exports import Exporter, Subject, exporter
 from ..exports.portable_file import PortableFile
@@ -73,12 +72,11 @@ def exported(
     if loaded.artifact is not None and chosen.name != "markdown":  # a description for people asks no model
         loaded.artifact.check_is_no_panel()
     subject = subject_of(loaded.artifact or loaded.state, loaded.judge)
-    model_name = subject.model_of_proof or ""
-    if subject.asks_model and is_decision_model(model_name) and chosen.name != "markdown":
+    if subject.asks_decision_model and chosen.name not in ("markdown", "python"):
         raise UsageError(
-            f"{subject.ref} asks a decision model ({model_name}), and the files of {target} ask models that "
-            "write text",
-            hint="jurist serve answers over HTTP; markdown describes it; or compile it for a chat model",
+            f"{subject.ref} asks a decision model ({subject.model_of_proof}), and the files of {target} ask models "
+            "that write text",
+            hint="export it to python; or jurist serve answers over HTTP",
         )
     _check_holds(chosen, subject)
     return chosen.render(subject), list(chosen.limits) + list(subject.limits)

@@ -1,4 +1,4 @@
-"""Answers to numbered questions: how they are read from a reply, and their means over several replies.
+"""Answers to numbered questions: how they are read from a reply, and their means over several replies; numbered texts.
 
 Written with the standard library, because exports carry this source along and have to read the same.
 """
@@ -23,6 +23,27 @@ _ANSWER: Final = re.compile(
     re.IGNORECASE,
 )
 """The number of a question, then its answer, which a remark may follow."""
+
+
+_NUMBERED: Final = re.compile(r"(\d+)\. (.*)")
+"""A sentence as a judge shows it: on one line, with its number."""
+
+
+def last_numbered_texts(values: Sequence[object]) -> list[tuple[int, str]]:
+    """Return number and text of each line of the last value that has a numbered text on every line; empty without one.
+
+    That is the judged input: where the evidence has numbered texts too, it comes before.
+    """
+    numbered_texts: list[tuple[int, str]] = []
+    for value in values:
+        lines = value.splitlines() if isinstance(value, str) else []
+        matches = [_NUMBERED.fullmatch(line) for line in lines]
+        numbered = [(int(match[1]), match[2]) for match in matches if match]
+        numbers = [number for number, _ in numbered]
+        is_increasing = numbers == sorted(set(numbers))
+        if numbered and len(numbered) == len(lines) and is_increasing:
+            numbered_texts = numbered
+    return numbered_texts
 
 
 def read_numbered_answers(text: str, kinds: Sequence[str]) -> list[float | None]:

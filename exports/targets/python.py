@@ -1,8 +1,48 @@
 """The judge as one Python file, for whoever has no framework."""
 
+from ..decision_file import DecisionFile
 from ..portable_file import PortableFile
+from ..target import Subject
 
-exporter = PortableFile(
+
+class PythonFile(PortableFile):
+    """The target ``python``: a file for a chat model, or for a decision model."""
+
+    def render(self, subject: Subject) -> str:
+        """Return the source of the file."""
+        if subject.asks_decision_model:
+            return _DECISION_FILE.render(subject)
+        return super().render(subject)
+
+
+_DECISION_FILE = DecisionFile(
+    "python",
+    needs="Python 3.11 and no package",
+    usage='judge("http://localhost:8000", $call)',
+    note=(
+        "The address is that of a server that answers ``$path``; the key, if it asks for one, comes second. "
+        'The verdict has ``status`` ("verdict", or "abstained" where the model declined), ``value``, '
+        "``score`` (0 to 1: 1 for a label that is not positive, the first of a pair, or the top of the scale), "
+        "``probabilities`` (of each unit's labels), ``errors`` and ``artifact``. What ``urllib`` raises is not "
+        "caught here."
+    ),
+    code='''
+TIMEOUT = 60.0
+"""Seconds that a request may take."""
+
+
+def judge(address: str, key: str = "", /, **inputs: Any) -> dict[str, Any]:
+    """Return the verdict on one row.
+
+    Args:
+        address: such as http://localhost:8000, https://api.typesafe.ai or https://api.openai.com.
+        key: the key of the endpoint, if it asks for one.
+        inputs: $inputs.
+    """
+    return _JUDGE.decide(_JUDGE.post_to(address, key, TIMEOUT), inputs)
+''',
+)
+exporter = PythonFile(
     "python",
     needs="Python 3.11 and no package but a client",
     usage='judge(OpenAI(), "$model", $call)',

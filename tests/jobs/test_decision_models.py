@@ -87,6 +87,7 @@ ANSWERED = {
     "gate": ("gate", "may-send@1", "--gold", "support-desk", "--min", "balanced_accuracy=0.5"),
     "cascade": ("cascade", "may-send:basic", "--gold", "support-desk", "--agree", "0.4"),
     "report": ("report", "may-send@1", "-o", "report.html"),
+    "a file of Python": ("export", "may-send@1", "--to", "python", "-o", "judge.py"),
     "a description": ("export", "may-send:basic", "--to", "markdown"),
 }
 
@@ -94,13 +95,13 @@ ANSWERED = {
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ANSWERED)
 def test_what_a_version_does_with_a_decision_model(folder: Path, sparrow: str, command: str) -> None:
-    address = () if command in ("report", "a description") else asked(sparrow)
+    address = () if ANSWERED[command][0] in ("report", "export") else asked(sparrow)
     done = cli(*ANSWERED[command], *address)
     assert done.code == 0, done.err
 
 
 REFUSED = {
-    "python": (("export", "may-send@1", "--to", "python", "-o", "judge.py"), "asks a decision model"),
+    "another target": (("export", "may-send@1", "--to", "autoevals", "-o", "scorer.py"), "asks a decision model"),
     "batch": (
         ("batch", "submit", "may-send@1", "--input", "rows.jsonl", "-o", "b.jsonl"),
         "no Batch API takes",
