@@ -101,7 +101,10 @@ def test_what_a_version_does_with_a_decision_model(folder: Path, sparrow: str, c
 
 
 REFUSED = {
-    "another target": (("export", "may-send@1", "--to", "autoevals", "-o", "scorer.py"), "asks a decision model"),
+    "another target": (
+        ("export", "may-send@1", "--to", "autoevals", "-o", "scorer.py"),
+        "asks a decision model",
+    ),
     "batch": (
         ("batch", "submit", "may-send@1", "--input", "rows.jsonl", "-o", "b.jsonl"),
         "no Batch API takes",
