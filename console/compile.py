@@ -256,7 +256,7 @@ def _compilation_parts(options: CompileOptions, compiled: Compiled, plan: Plan) 
         end_parts = [card.words.words, *end_parts]
     if result.ending != "finished":
         end_parts.append(f"warning: the search ended early: {result.reason}")
-    elif result.reason:
+    elif result.reason and options.verbose:  # progress says it, too
         end_parts.append(result.reason)
     unread_count = _unread_proposals(result.board.context.unusable_proposals)
     if unread_count:
