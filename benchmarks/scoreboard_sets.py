@@ -1,7 +1,8 @@
 """The public sets of ``scoreboard.py``: a judge for each as a user would write it, its rows, and the split.
 
-Each set lies in a folder of its own under ``--data``; docs/scoreboard.md says where the sets are from, under which
-licence, and which columns a file has. ``movies`` and ``news`` travel in two Python packages under ``--packages``.
+Each set lies in a folder of its own under ``--data``; docs/scoreboard.md says where the sets are from, and under which
+licence. The columns of a file are the fields of its signature below, and ``group``. ``movies`` and ``news`` travel in
+two Python packages under ``--packages``.
 """
 
 import csv

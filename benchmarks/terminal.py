@@ -1,6 +1,9 @@
-"""A picture of what a command prints in a terminal of 100 columns: its results, without progress.
+"""A picture of what a command prints in a terminal: its results, without progress.
 
-python benchmarks/terminal.py docs/images/terminal-100.svg jurist compile docs/may_send.py:judge --gold support-desk
+The end of the picture's name says how wide the terminal is:
+
+    python benchmarks/terminal.py docs/images/terminal-100.svg jurist compile docs/may_send.py:judge --gold support-desk
+    python benchmarks/terminal.py /tmp/list-80.svg jurist artifacts list
 """
 
 import fcntl
@@ -17,14 +20,12 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-COLUMNS = 100
 
-
-def printed(command: list[str]) -> str:
+def printed(command: list[str], columns: int) -> str:
     """Return what a command writes to a terminal, with its colours."""
     ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, COLUMNS, 0, 0))
-    env = {**os.environ, "TERM": "xterm-256color", "COLUMNS": str(COLUMNS), "PAGER": "cat"}
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    env = {**os.environ, "TERM": "xterm-256color", "COLUMNS": str(columns), "PAGER": "cat"}
     with subprocess.Popen(command, stdout=theirs, stderr=subprocess.DEVNULL, env=env) as running:
         os.close(theirs)
         parts = []
@@ -43,9 +44,10 @@ def printed(command: list[str]) -> str:
 def main() -> None:
     """Write the picture."""
     target, *command = sys.argv[1:]
-    console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
+    columns = int(Path(target).stem.rpartition("-")[2])
+    console = Console(record=True, width=columns, file=io.StringIO(), force_terminal=True)
     typed = " ".join([Path(command[0]).name, *command[1:]])  # not where the command lies on this machine
-    console.print(Text.assemble(f"$ {typed}\n", Text.from_ansi(printed(command))))
+    console.print(Text.assemble(f"$ {typed}\n", Text.from_ansi(printed(command, columns))))
     # the fonts that rich names are fetched from somewhere else; a reader's own will do
     picture = re.sub(r"@font-face \{.*?\}", "", console.export_svg(title="jurist"), flags=re.DOTALL)
     Path(target).write_text(picture, encoding="utf-8")

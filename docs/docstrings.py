@@ -19,9 +19,9 @@ class RolesToLinks(griffe.Extension):
 
 
 def _link(role: re.Match[str]) -> str:
-    """Return a link to a public name or to a member of one, and the last part of any other name as code."""
+    """Return a link to a public name, or to that of which it is a member; of any other name its last part as code."""
     path = role[1].removeprefix("jurist.")
     name = path.partition(".")[0]
     if name in dir(jurist):
-        return f"[`{path}`][jurist.{path}]"
+        return f"[`{path}`](#jurist.{name})"
     return f"`{path.rpartition('.')[2]}`"

@@ -48,8 +48,8 @@ def export(
         store: as for :func:`jurist.load`.
 
     Raises:
-        UsageError: there is no such target, or it cannot hold this judge. JudgeError, ArtifactError: as
-        :func:`jurist.load`.
+        UsageError: there is no such target, or it cannot hold this judge.
+        JuristError: as :func:`jurist.load`.
     """
     loaded = load_for_new_rows(judge, None, open_store(store), {})
     text, _ = exported(loaded, target, output)

@@ -224,9 +224,12 @@ def run(
         The counts of the run.
 
     Raises:
-        StoppedError: Ctrl-C or a limit; the lines so far are kept. GoldError: the rows cannot be read, or none can
-        be used. UsageError: the output cannot be used. CheckpointError: it is of another run, or unfinished.
-        JudgeError, ArtifactError: as :func:`load`. ModelError: the model cannot be used at all.
+        StoppedError: Ctrl-C or a limit; the lines so far are kept.
+        GoldError: the rows cannot be read, or none can be used.
+        UsageError: the output cannot be used.
+        CheckpointError: the output is of another run, or unfinished.
+        JudgeError, ArtifactError: as :func:`load`.
+        ModelError: the model cannot be used at all.
     """
     loaded = load_for_new_rows(judge, model, open_store(store), options)
     warn(loaded.note, loaded.ending)

@@ -28,7 +28,7 @@ def evaluate(
         model: who answers; default: ``offline``, and of a judge that was loaded its own.
 
     Raises:
-        What :func:`compare` raises.
+        JuristError: as :func:`compare`.
     """
     evaluation: Evaluation = _measured(Evaluating, [judge], model, gold, asking)
     return evaluation
@@ -81,7 +81,8 @@ def harden(
         model: as for :func:`evaluate`.
 
     Raises:
-        What :func:`compare` raises; UsageError: the field cannot be attacked.
+        UsageError: the field cannot be attacked.
+        JuristError: as :func:`compare`.
     """
     how: dict[str, Any] = {"only": tuple(only), "case_limit": cases, "field": field}
     robustness: Robustness = _measured(Hardening, [judge], model, gold, asking, **how)
@@ -114,9 +115,12 @@ def compare(
             ``verifier``, ``verifiers``, ``adapter``, ``redraws``.
 
     Raises:
-        UsageError: they cannot be compared. JudgeError, ArtifactError: as :func:`load`. GoldError: the gold cannot
-        be used. CheckpointError: there is an unfinished run, and ``resume=False``.
-        StoppedError: Ctrl-C or a limit; paid answers are kept. ModelError: a model cannot be used at all.
+        UsageError: they cannot be compared.
+        JudgeError, ArtifactError: as :func:`load`.
+        GoldError: the gold cannot be used.
+        CheckpointError: there is an unfinished run, and ``resume=False``.
+        StoppedError: Ctrl-C or a limit; paid answers are kept.
+        ModelError: a model cannot be used at all.
     """
     how: dict[str, Any] = {"repeats": repeats, "seed": seed}
     comparison: Comparison = _measured(Comparing, judges, models, gold, asking, title="comparing", **how)
@@ -150,7 +154,8 @@ def cascade(
         seed: of the parts of the gold in which rows tell of each other.
 
     Raises:
-        What :func:`compare` raises; UsageError: a judge gives several answers a row, or other labels.
+        UsageError: a judge gives several answers a row, or other labels.
+        JuristError: as :func:`compare`.
     """
     how: dict[str, Any] = {"load": load_cascade, "agree": agree, "risk": risk, "seed": seed}
     chosen: Cascade = _measured(Cascading, judges, models, gold, asking, title="asking", **how)
@@ -188,8 +193,8 @@ def gate(
         model: as for :func:`evaluate`.
 
     Raises:
-        What :func:`compare` raises; UsageError: a limit is of a metric that there is not. JuristError: too few rows
-        are left, or those of one class, so that it cannot be found out.
+        UsageError: a limit is of a metric that there is not.
+        JuristError: as :func:`compare`; or the rows that are left are too few, or of one class.
     """
     limits = limits_of(minimum, maximum)
     criteria = Criteria(limits=limits, sure=sure, margin=margin, max_unusable=max_unusable, at_least=at_least)
@@ -204,7 +209,7 @@ def assert_judge(judge: JudgeLike, gold: GoldLike, **criteria: Any) -> Gate:
 
     Raises:
         AssertionError: a check does not hold; its message has the numbers.
-        What :func:`gate` raises.
+        JuristError: as :func:`gate`.
     """
     __tracebackhide__ = True  # pytest shows the test, not this
     decided = gate(judge, gold, **criteria)

@@ -285,9 +285,8 @@ def prove(
         fresh: draw another plan, which counts: its level falls.
 
     Raises:
-        JuristError: too few units differ, or labels are missing. GoldError: a label is not of a planned unit, or is
-        another one than at a look.
-        What :func:`compare` raises.
+        JuristError: too few units differ, or labels are missing; and as :func:`compare`.
+        GoldError: a label is not of a planned unit, or is another one than at a look.
     """
     artifacts = open_store(store, trust=trust)
     surface = Surface(artifacts, Start(root=artifacts.checkpoints, resume=resume, fresh=fresh))

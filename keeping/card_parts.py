@@ -217,34 +217,36 @@ class WordsCard(Part):
     warnings: list[str] = []
 
     @property
-    def words(self) -> str:
-        """Who decides, and what weighs most, in one line."""
-        parts = []
-        for label, grams in self.heaviest.items():
-            parts.append(f"{label}: {', '.join(grams)}")
-        heaviest = ""
-        if parts:
-            heaviest = f"; what weighs most: {'; '.join(parts)}"
+    def who_decides(self) -> str:
+        """The shares of the model, its answers to questions, and words in the decision."""
         if self.decide == "words":
-            return f"what decides: words alone, no language model is asked{heaviest}"
+            return "what decides: words alone, no language model is asked"
+        of_model = 1 - self.share
         if self.decide == "questions":
-            return f"{self._words_of_questions}{heaviest}"
-        return f"what decides: {1 - self.share:.0%} model, {self.share:.0%} words{heaviest}"
+            parts = [
+                f"{of_model * (1 - self.share_of_vote):.0%} answers to {len(self.questions)} questions",
+                f"{of_model * self.share_of_vote:.0%} the model's own verdict",
+            ]
+            if self.share:
+                parts.append(f"{self.share:.0%} words")
+            return f"what decides: {', '.join(parts)}"
+        return f"what decides: {of_model:.0%} model, {self.share:.0%} words"
 
     @property
-    def _words_of_questions(self) -> str:
-        """Which share of the decision is whose, and the questions that weigh most."""
-        of_model = 1 - self.share
-        parts = [
-            f"{of_model * (1 - self.share_of_vote):.0%} answers to {len(self.questions)} questions",
-            f"{of_model * self.share_of_vote:.0%} the model's own verdict",
-        ]
-        if self.share:
-            parts.append(f"{self.share:.0%} words")
-        heaviest = [
-            f'"{question.text}" ({question.towards})' for question in self.questions[:_SHOWN_QUESTIONS]
-        ]
-        return f"what decides: {', '.join(parts)}; the heaviest questions: {'; '.join(heaviest)}"
+    def words(self) -> str:
+        """Who decides, and what weighs most, in one line."""
+        line = self.who_decides
+        if self.decide == "questions":
+            heaviest_questions = []
+            for question in self.questions[:_SHOWN_QUESTIONS]:
+                heaviest_questions.append(f'"{question.text}" ({question.towards})')
+            line += f"; the heaviest questions: {'; '.join(heaviest_questions)}"
+        heaviest = []
+        for label, grams in self.heaviest.items():
+            heaviest.append(f"{label}: {', '.join(grams)}")
+        if heaviest:
+            line += f"; what weighs most: {'; '.join(heaviest)}"
+        return line
 
     def question_lines(self) -> list[str]:
         """Return each question with its weight, a line each."""

@@ -83,7 +83,7 @@ _TONES: Mapping[str, Tone] = {
     "worse": "bad",
     "below constant": "bad",
 }
-_TAKEN = "Rows are gold labels, columns what the judge said; the stronger the colour, the more of the row."
+_TAKEN = "Rows are gold labels, columns are verdicts. A stronger colour is a larger share of the row."
 _REFERENCES = ("constant", "words", "neighbours", "people", "second labelling")
 _SHOWN_SYSTEMS = ("compiled", "basic")
 _ERRORS = 5
@@ -237,19 +237,22 @@ class ArtifactReport:
         if not self._generates:
             errors += self._error_tables()
         changed = (
-            "Green words were added by compiling, red ones were removed; an instruction that is another one "
-            "altogether stands beside the basic one."
+            "Compiling added the green words and removed the red ones. An entirely new instruction stands beside the "
+            "basic one."
         )
         if change_words(basic, self.artifact.state, self._card.forms) == KEPT_PROMPT:
             changed = (
                 f"{_capitalised(KEPT_PROMPT)}: compiling changed no word of it and added no demonstration."
             )
-        sealed_test = f"The sealed test, {len(self._proof)} cases"
+        sealed_test = f"The {len(self._proof)} cases of the sealed test"
         if self.judge.comparison.right_means:
             sealed_test += f"; right means: {self.judge.comparison.right_means}"
-        advice = "Whoever changes the judge by what is read here needs new cases to prove it on."
+        advice = "If you change the judge after reading them, prove it on new cases."
         cases = [self._cases] if self._proof else ()
-        prompt = prompt_changes(basic, self.artifact.state)
+        prompt: list[Part] = list(prompt_changes(basic, self.artifact.state))
+        if self._card.words is not None and self._card.words.heaviest:
+            heaviest = [(label, ", ".join(grams)) for label, grams in self._card.words.heaviest.items()]
+            prompt.append(table("What weighs most in the rule of words", ["label", "words"], heaviest))
         return [
             Section("errors", "Errors", errors, intro=f"{_TAKEN} A number opens its cases."),
             Section("cases", "Cases", cases, intro=f"{sealed_test}. {advice}"),
@@ -353,7 +356,7 @@ class ArtifactReport:
         if sampling.by_probability:
             learned.append(f"its answer: {sampling.rule}")
         if card.words is not None:
-            learned.append(card.words.words)
+            learned.append(card.words.who_decides)
             learned.extend(card.words.question_lines())
         if card.setting.asks_first is not None:
             learned.append(card.setting.asks_first.words)

@@ -16,7 +16,8 @@ from .table import Table, table
 if TYPE_CHECKING:
     from ..keeping.card_parts import ScoreCard
 
-_COLUMNS = ("artifact", "names", "decision", "score on its test", "model")
+_COLUMNS = ("artifact", "names", "score on its test", "decision", "model")
+# a narrow terminal cuts a line at its end: a score with half of its interval would mislead
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -138,8 +139,8 @@ def _artifact_row(artifact: Artifact) -> list[str]:
     return [
         artifact.ref,
         " ".join(artifact.names),
-        artifact.problem or _decision_words(artifact),
         score_words,
+        artifact.problem or _decision_words(artifact),
         _model_cell(artifact),
     ]
 

@@ -173,7 +173,9 @@ def forest_plot(metric: str, bars: Sequence[ScoreBar]) -> list[Plot]:
         marks.append(_text(_WIDTH - 8, height + 16, figures, "end", kind=kind))
         rows.append([bar.name, figures, bar.note or "-"])
     figures_table = table("", ["", f"{metric} [95 % interval]", "compiled is"], rows)
-    description = f"{metric} of {len(bars)} on the same sealed rows; the dashed line is compiled."
+    description = (
+        f"{metric} with its 95 % interval, all on the same sealed rows. The dashed line is compiled."
+    )
     return [_plot("Against what else answers the same rows", description, bottom + 40, marks, figures_table)]
 
 
@@ -306,7 +308,7 @@ def group_plot(scores: Sequence[GroupScore], meaning: str) -> list[Plot]:
         marks.append(_dot(compiled_place, height, 4, "main", f"{name}, compiled: {score.compiled:.0%}"))
         rows.append([name, f"{score.basic:.2f}", f"{score.compiled:.2f}", score.units])
     marks += _legend([("basic", "hollow"), ("compiled", "main")])
-    description = f"The {meaning} in each group, basic and compiled."
+    description = f"The {meaning} in each group, basic and compiled. A red line: compiled is lower."
     if len(lowest) < len(scores):
         description = f"The {meaning} in the {len(lowest)} groups of {len(scores)} where compiled has least."
     columns = ["group", "basic", "compiled", "units"]
@@ -388,8 +390,8 @@ def _horizontal_axis(axis: _Axis, top: float, bottom: float, name: str) -> list[
         elif x > _WIDTH - half:
             anchor = "end"
         marks.append(_line(x, top, x, bottom, "grid"))
-        marks.append(_text(x, bottom + 14, words, anchor, "tick"))
-    marks.append(_text((axis.start + axis.end) / 2, bottom + 31, name, "middle", "tick"))
+        marks.append(_text(x, bottom + 18, words, anchor, "tick"))
+    marks.append(_text((axis.start + axis.end) / 2, bottom + 35, name, "middle", "tick"))
     return marks
 
 

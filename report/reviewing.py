@@ -146,7 +146,7 @@ class Review:
             "expects": answer.scale.expects,
             "noun": answer.scale.noun,
             "reasons": self.gold.judge.ambiguities,
-            "question": self._descriptions.get(answer.field, ""),
+            "question": self._question,
             "fields": self._descriptions,
         }
         markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
@@ -155,6 +155,14 @@ class Review:
         for name, line in self._units_of(rater).items():
             units.append(self._page_unit(name, line, rater))
         return {"about": settings, "guideline": guideline, "units": pack_values({"units": units}).data}
+
+    @property
+    def _question(self) -> str:
+        """The description of the answer's field; of a field that lists all units, the instruction's first line."""
+        judge = self.gold.judge
+        if judge.answer.per_unit:
+            return str(judge.signature.instructions.partition("\n")[0])
+        return self._descriptions.get(judge.answer.field, "")
 
     @cached_property
     def _descriptions(self) -> dict[str, str]:
@@ -372,7 +380,9 @@ def _keep_breaks(text: str) -> str:
     A break was meant where the line is much shorter than the widest one, so that more words would have fitted.
     """
     lines = text.splitlines()
-    width = max(map(len, lines), default=0)
+    width = max(
+        (len(line) for line in lines if not line.startswith("|")), default=0
+    )  # rows of tables are not wrapped
     broken_lines = []
     for line, following in zip_longest(lines, lines[1:], fillvalue=""):
         words = following.split()

@@ -1,6 +1,7 @@
 """The package as it is installed: cheap to import, complete, and writing nothing by itself."""
 
 import ast
+import inspect
 import json
 import os
 import re
@@ -81,6 +82,23 @@ def test_type_checkers_see_the_same_public_names() -> None:
 def test_every_public_name_has_one_place_on_the_page_of_python() -> None:
     page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
     assert sorted(re.findall(r"^::: jurist\.(\w+)$", page, re.MULTILINE)) == sorted(jurist.MODULES)
+
+
+def raised(docstring: str) -> list[str]:
+    """Return the entries of the section ``Raises`` of a docstring."""
+    section = docstring.partition("\nRaises:\n")[2].partition("\n\n")[0]
+    return [line.strip() for line in section.splitlines() if re.match(r" {4}\S", line)]
+
+
+@pytest.mark.parametrize("name", sorted(jurist.MODULES))
+def test_what_is_raised_stands_as_a_list_that_the_page_of_python_reads(name: str) -> None:
+    value = getattr(jurist, name)
+    documented = [value]
+    if isinstance(value, type):
+        documented += [member for key, member in inspect.getmembers(value) if not key.startswith("_")]
+    for one in documented:
+        for entry in raised(inspect.getdoc(one) or ""):
+            assert re.match(r"\w+(, \w+)*: ", entry), f"{entry!r} does not begin with the name of an error"
 
 
 def imported_packages(files: Iterable[Path]) -> set[str]:

@@ -1,6 +1,7 @@
 """What the README says is so: its code is the file it names, its example is better, its links lead somewhere."""
 
 import re
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -11,13 +12,22 @@ ROOT = Path(__file__).resolve().parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", ["may_send", "reply_score", "reply_preference"])
+@pytest.mark.parametrize("name", ["may_send", "reply_score"])
 def test_the_own_judge_is_the_file_and_short(name: str) -> None:
     source = (ROOT / "docs" / f"{name}.py").read_text(encoding="utf-8").strip()
     page = (ROOT / "docs" / "own-judge.md").read_text(encoding="utf-8")
     for text in (TEXT, page) if name == "may_send" else (page,):
         assert f'```python title="{name}.py"\n{source}\n```' in text
     assert len(source.splitlines()) < 25
+
+
+def test_the_picture_of_a_terminal_is_the_example_of_the_readme() -> None:
+    picture = (ROOT / "docs" / "images" / "terminal-100.svg").read_text(encoding="utf-8")
+    texts = [unescape(text) for text in re.findall(r"<text[^>]*>(.*?)</text>", picture, re.DOTALL)]
+    shown = " ".join(" ".join(texts).replace("\u2502", " ").split())
+    example = TEXT.partition("```text\ndecision:")[2].partition("```")[0]
+    missing = [line for line in example.splitlines() if " ".join(line.split()) not in shown]
+    assert missing == []
 
 
 def test_what_only_the_labels_show_is_learned_and_proven(tmp_path: Path) -> None:

@@ -102,7 +102,10 @@ def test_the_question_and_what_inputs_are_stand_beside_a_unit(serve: Callable[..
 def test_sentences_are_texts_and_the_current_one_can_be_marked(serve: Callable[..., Page]) -> None:
     sentences = ["The mill was built.", "It was old.", "Who knows?"]
     row = {"reference": "A mill.", "dialogue": "user: and?", "sentences": sentences}
-    _, units = serve([row], find("cognibench")).work("ann")
+    work, units = serve([row], find("cognibench")).work("ann")
+    assert work["about"]["question"].startswith(
+        "Label every numbered sentence"
+    )  # not how a model lists its labels
     for place, unit in enumerate(units):
         shown = {name: value for name, value, *_ in unit["inputs"]}["sentences"]
         assert shown == sentences
@@ -114,6 +117,10 @@ def test_sentences_are_texts_and_the_current_one_can_be_marked(serve: Callable[.
     [
         ("Send it if:\nit is true\nit is kind\nand the whole line is much longer than the others", 3),
         ("One sentence that was wrapped by\nan editor at some width of letters\nends here", 0),
+        (
+            f"Wrapped by an editor at a width\nof some letters, above a\ntable\n\n| {'wide ' * 20}|\n|---|\n| a |",
+            0,
+        ),
         ("", 0),
     ],
 )
