@@ -12,6 +12,7 @@ from deciders import OpenAIDecisions, decider, serving_sparrow
 from pictures import png
 from pydantic import BaseModel
 
+from jurist import Trace
 from jurist.engines.channel import CallContext
 from jurist.engines.decision_questions import join_wording, split_wording, typed_questions
 from jurist.engines.draws import TypedRequest
@@ -247,6 +248,24 @@ def test_reasoning_is_free_text_and_refused(sparrow: str) -> None:
     with pytest.raises(ModelError, match="'reasoning' is a text"):
         asker.ask_all([judge.case({"reply": TEXT})])
     assert context.ledger.spend().calls == 0
+
+
+def test_a_trace_is_asked_about_as_its_numbered_steps() -> None:
+    fields: dict[str, Any] = {
+        "policy": (str, dspy.InputField()),
+        "trace": (Trace, dspy.InputField()),
+        "verdict": (Literal["accept", "reject"], dspy.OutputField()),
+    }
+    judge = Judge(name="traces", signature=dspy.Signature(fields, "Did the agent do it?"), positive="reject")
+    steps = [
+        {"actor": "user", "words": "Refund it."},
+        {"actor": "assistant", "tool": "refund", "result": "ok"},
+    ]
+    with OpenAIDecisions() as server:
+        (verdict,) = ask(judge, server.url, [{"policy": "p", "trace": steps}], "decisions/gpt-6-luna")
+        (body,) = server.bodies
+    assert body["input"] == f"policy:\np\n\ntrace:\n{Trace.text_of(steps)}"
+    assert verdict.status == "verdict"
 
 
 def picture_judge(*texts: str) -> Judge:

@@ -1,5 +1,6 @@
 """A judge with a real decision model: compiled, proven, run, killed, and refused where it cannot answer."""
 
+import asyncio
 import csv
 import json
 import shlex
@@ -7,13 +8,16 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 from deciders import Forwarder, serving_sparrow
 from forked import Forked
 from pages import ROOT, blocks
 from small import Done, cli
 
+import jurist
 from jurist.keeping.artifacts import Store
+from jurist.runs.serving import Serving, application
 
 PAGE = ROOT / "docs" / "decision-models.md"
 JUDGE = f"{ROOT}/docs/may_send.py:judge"
@@ -98,6 +102,21 @@ def test_what_a_version_does_with_a_decision_model(folder: Path, sparrow: str, c
     address = () if ANSWERED[command][0] in ("report", "export") else asked(sparrow)
     done = cli(*ANSWERED[command], *address)
     assert done.code == 0, done.err
+
+
+@pytest.mark.slow
+def test_a_served_version_answers_by_the_decision_model(folder: Path, sparrow: str) -> None:
+    loaded = jurist.load("may-send@1", model=jurist.Model("systemone/sparrow", api_base=sparrow))
+    row = json.loads(Path("rows.jsonl").read_text(encoding="utf-8").splitlines()[0])
+
+    async def post() -> httpx.Response:
+        transport = httpx.ASGITransport(app=application(Serving(loaded=loaded)))
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            return await client.post("/judge", json=row)
+
+    answer = asyncio.run(post())
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["label"] == loaded(**row).values[0]
 
 
 REFUSED = {
