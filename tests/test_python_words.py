@@ -102,6 +102,7 @@ SHELL_ONLY = {
         "--history",
         "--instruction",
         "--language",
+        "--to",
     },
     *{"--no-probe", "--per-document", "--prefer", "--score", "--tasks", "--types", "--verbose"},
 }
