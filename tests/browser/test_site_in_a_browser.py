@@ -13,7 +13,8 @@ pytestmark = pytest.mark.browser
 
 
 def test_the_search_works_in_a_folder(tmp_path: Path, browser: Any) -> None:
-    pytest.importorskip("mkdocs", reason="pip install -e '.[docs]'")
+    for package in ("mkdocs", "mkdocstrings"):
+        pytest.importorskip(package, reason="pip install -e '.[docs]'")
     command = [
         sys.executable,
         "-m",
