@@ -109,6 +109,10 @@ SHELL_ONLY = {
 """Options of commands that no function of Python stands for."""
 
 
+FOLDERS = ("engines", "evaluation", "gold", "jobs", "keeping", "optimizers", "programs", "runs")
+"""Folders whose messages reach readers of Python."""
+
+
 @cache
 def _texts(path: Path) -> Sequence[str]:
     """Return the texts of a module that are no docstrings."""
@@ -122,9 +126,8 @@ def _texts(path: Path) -> Sequence[str]:
 
 
 def test_every_option_in_a_message_has_its_argument() -> None:
-    folders = ("engines", "evaluation", "gold", "jobs", "keeping", "optimizers", "programs", "runs")
     missing: dict[str, str] = {}
-    for folder in folders:
+    for folder in FOLDERS:
         for path in (ROOT / folder).rglob("*.py"):
             for text in _texts(path):
                 for flag in re.findall(r"(?<![\w-])--[a-z][a-z-]*[a-z]", text):
@@ -151,11 +154,10 @@ SHELL_COMMANDS = {
 
 def test_every_command_in_a_message_has_its_function() -> None:
     """What is left of a command is one without a function, or one with an option that no argument stands for."""
-    folders = ("engines", "evaluation", "gold", "jobs", "keeping", "optimizers", "programs", "runs")
     command = re.compile(rf"\bjurist (?:{'|'.join(CALLS)})\b")
     left: dict[str, str] = {}
     seen = 0
-    for folder in folders:
+    for folder in FOLDERS:
         for path in (ROOT / folder).rglob("*.py"):
             for text in _texts(path):
                 if command.search(text):
