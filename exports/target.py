@@ -137,6 +137,7 @@ class Subject:
         elif self.decision.verdict != "better":
             limits.append(f"{self.ref} has not passed a sealed test")
         limits += self._limits_of_code()
+        limits += self._limits_of_language()
         limits += self._limits_of_probabilities()
         return tuple(limits)
 
@@ -151,6 +152,20 @@ class Subject:
         return [
             f"{self.judge.name} has code of its own ({code}): the export asks its prompt and does no more"
         ]
+
+    def _limits_of_language(self) -> list[str]:
+        """Return the limit that labels among the inputs are given in the words of the prompt's language."""
+        from ..programs.languages import worded_labels
+
+        limits = []
+        language = self.judge.language
+        if language is None:
+            return limits
+        for name, info in self.judge.signature.input_fields.items():
+            words = worded_labels(info.annotation, language)
+            if words:
+                limits.append(f"its prompt is in {language}: give {name} as one of {', '.join(words)}")
+        return limits
 
     def _limits_of_probabilities(self) -> list[str]:
         """Return the limit about probabilities, where they decide; nothing where votes decide."""

@@ -70,13 +70,21 @@ def in_label_words(
     worded = dict(values)
     for name, value in values.items():
         field = signature.fields.get(name)
-        if field is None or not set(_labels_of(field.annotation)) & set(words.values()):
+        if field is None or not worded_labels(field.annotation, language):
             continue
         if isinstance(value, list):
             worded[name] = [words.get(label, label) for label in value]
         else:
             worded[name] = words.get(value, value)
     return worded
+
+
+def worded_labels(annotation: Any, language: Language) -> tuple[str, ...]:
+    """Return the labels of a type if they are in the words of a language; none of any other type."""
+    labels = _labels_of(annotation)
+    if labels and set(labels) <= set(label_words(language).values()):
+        return labels
+    return ()
 
 
 def in_english(word: object, language: Language) -> object:

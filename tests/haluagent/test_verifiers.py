@@ -104,6 +104,12 @@ def test_an_export_of_a_generator_holds_the_prompts_of_its_verifiers(ends):
         assert words in refused.err
 
 
+def test_an_export_in_chinese_says_in_which_words_a_type_is_given():
+    export = ("export", "label-check:basic", "--to", "messages", "--language")
+    assert "give type as one of 虚构事实, 属性错误, " in ok(*export, "zh").err
+    assert "give type" not in ok(*export, "en").err
+
+
 def test_a_verifier_has_the_language_of_the_generator(ends):
     rows = [{"id": f"d{n}", "text": f"古琴有七根弦，第{n}根最长。"} for n in range(3)]
     Path("zh.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
