@@ -157,7 +157,7 @@ class Subject:
         """Return the limit that labels among the inputs are given in the words of the prompt's language."""
         from ..programs.languages import worded_labels
 
-        limits = []
+        limits: list[str] = []
         language = self.judge.language
         if language is None:
             return limits
