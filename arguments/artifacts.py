@@ -148,15 +148,17 @@ class RememberOptions(
 class RefitOptions(
     Transport, Limits, Resume, Printed, command="artifacts refit", does="refitting.refit_rows"
 ):
-    """Fit the parts of a version again on all labelled rows, once its sealed test has decided: the next version. The
-    parts are a rule of words, alone or with the replies, a threshold, weights of labels, and remembered rows. The new
-    version is not tested itself. It has seen every row of its gold: evaluate, compare, gate and prove leave them out.
+    """Choose and fit again on all labelled rows, once the sealed test of a version has decided: the next version. The
+    basic prompt and the version's are asked about each row once, and a threshold, weights of labels, and words alone or
+    with the replies are fitted to that. The new version is not tested itself. It has seen every row of its gold:
+    evaluate, compare, gate and prove leave them out.
 
     examples:
       jurist artifacts refit fect@2
       jurist artifacts refit fect@2 --use
+      jurist artifacts refit fect@2 --same
 
-    The model, its settings and the split are those on the card. A model is asked only where replies decide too.
+    The model, its settings and the split are those on the card.
     With a real model you are asked before more than 1000 calls or 1 USD, or pass --yes.
     """
 
@@ -164,6 +166,7 @@ class RefitOptions(
     gold: str | None = gold_option("the gold set it was compiled on (default: as named on the card)")
     api_base: str | None = option("URL", "address of the model (default: the card's)")
     use: bool = flag("let JUDGE alone mean the new version, where it means this one now")
+    same: bool = flag("fit the version's own parts again, and choose nothing else")
 
 
 class ReportOptions(Printed, command="report", does="artifacts.report_command"):

@@ -194,17 +194,20 @@ def answer_by_jurist(work: Work) -> Answers:
 
 
 def answer_by_refit(work: Work) -> Answers:
-    """Return the answers of the version that a default compilation kept, with its parts fitted again on all labels.
+    """Return the answers of the version that a refit of a default compilation chose and fitted on all labels.
 
-    A version of which nothing is fitted answers as it is.
+    A version that weighs answers to questions cannot be fitted again, and answers as it is.
     """
     compilation = compile_once(work)
     artifact = compilation.made.artifact
     learning = compilation.learning
-    parts = list(artifact.fitted_parts)
-    if parts:
+    remarks: Line = {"verdict": compilation.made.verdict, "found_by": compilation.made.result.best.source}
+    if artifact.word_rule is None or not artifact.word_rule.asks_questions:
         with patch.dict(os.environ, XDG_DATA_HOME=compilation.folder.name):
             artifact = jurist.refit(artifact.ref, gold=work.drawn.labelled, store=compilation.store)
+        refit_card = artifact.about.refit
+        if refit_card is not None and refit_card.choice is not None:
+            remarks["choice"] = refit_card.choice.to_json()
         spend = artifact.about.spend
         if spend is not None:
             learning = replace(
@@ -219,11 +222,7 @@ def answer_by_refit(work: Work) -> Answers:
         values=values,
         learning=learning,
         answering=loaded.spend,
-        remarks={
-            "verdict": compilation.made.verdict,
-            "found_by": compilation.made.result.best.source,
-            "parts": parts,
-        },
+        remarks=remarks,
     )
 
 

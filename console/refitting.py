@@ -1,4 +1,4 @@
-"""``jurist artifacts refit``: the parts of a version fitted again on all labelled rows."""
+"""``jurist artifacts refit``: a version chosen and fitted again on all labelled rows."""
 
 from functools import partial
 
@@ -12,12 +12,13 @@ from .terminal import Terminal
 
 
 def refit_rows(options: RefitOptions) -> Result:
-    """Fit the parts of a version again, and print what was tested, where the new version is, and what to do next."""
+    """Choose and fit again, and print what was tested, where the new version is, and what to do next."""
     version = refit_version(
         options.artifact,
         Terminal(options),
         gold=options.gold,
         use=options.use,
+        same=options.same,
         answering=partial(model_of_card, options, options.api_base),
         budget=Budget.of(options),
         concurrency=options.concurrency,

@@ -1,7 +1,8 @@
-"""Fitting the parts of a version again on all labelled rows, once its sealed test has decided.
+"""Choosing and fitting again on all labelled rows, once the sealed test of a version has decided.
 
-A compilation ships what was proven, and that was fitted on half of the labels. A refit makes the next version by the
-same recipe on all of them. It has seen every row of the test, so that nothing can be shown of it there.
+A compilation ships what was proven, and that was chosen and fitted on half of the labels. A refit fits the version's
+parts again on all of them, and chooses once more among what costs no search. The new version has seen every row of the
+test, so that nothing can be shown of it there.
 """
 
 import os
@@ -15,6 +16,7 @@ from ..engines.channel import CallContext
 from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import ArtifactError, checked, plural
+from ..evaluation.scale import resolve
 from ..gold.copies import sketched_rows
 from ..keeping.artifact_card import (
     LABEL_WEIGHTS,
@@ -22,10 +24,12 @@ from ..keeping.artifact_card import (
     WORD_RULE,
     WORDS_AND_REPLIES,
     Artifact,
+    list_fitted_parts,
 )
 from ..keeping.artifacts import Store
 from ..keeping.card import CardContent
 from ..keeping.card_parts import (
+    ChoiceCard,
     GoldCard,
     ModelCard,
     OptimizerCard,
@@ -39,11 +43,12 @@ from ..keeping.sealing import SEEN, WORDS
 from ..keeping.spend_card import SpendCard
 from ..optimizers.base import Job
 from ..optimizers.board import Board, Candidate
-from ..optimizers.candidate import Setting
-from ..optimizers.thresholds import fitted
+from ..optimizers.candidate import DEFAULT_SETTING, Setting
+from ..optimizers.thresholds import add_fitted
 from ..programs.asking import Asker
 from ..programs.state import PromptState
-from .estimate import CostEstimate
+from ..programs.verdicts import Verdict
+from .estimate import Ask, CostEstimate
 from .measuring import make_ask, make_embedding_asks
 from .renewing import (
     ASKED,
@@ -62,9 +67,11 @@ from .surface import GoldLike, Surface, open_store
 class _RefitPlan(Recompilation):
     """The compilation of an artifact, planned again to fit its parts on all labelled rows."""
 
+    same: bool = False  # whether its own parts are fitted again, and nothing else is chosen
+
     def fingerprint(self) -> dict[str, Any]:
         """Return the settings that identify this job when it is started again, as JSON values."""
-        return {"refit": self.artifact.sha256}
+        return {"refit": self.artifact.sha256, **({"same": True} if self.same else {})}
 
     @cached_property
     def cases(self) -> tuple[Case, ...]:
@@ -102,9 +109,19 @@ class _RefitPlan(Recompilation):
         """The version's setting without what is fitted from replies."""
         return self.candidate.setting.of_request
 
-    def asker_of(self, job: Job) -> Asker:
-        """Return the asker of the prompt whose replies the parts are fitted to."""
-        return job.asker(self.state.apply(self.judge.basic()), self.request)
+    @cached_property
+    def prompts(self) -> list[tuple[PromptState, Setting]]:
+        """The prompts that are asked about each row, with how: the basic one and the version's, or that one alone."""
+        prompts: list[tuple[PromptState, Setting]] = []
+        if not self.same:
+            prompts.append((PromptState.of(self.judge.basic()), DEFAULT_SETTING))
+        if self.request.asks_model and (self.state, self.request) not in prompts:
+            prompts.append((self.state, self.request))
+        return prompts
+
+    def askers_of(self, job: Job) -> list[Asker]:
+        """Return the askers of the prompts."""
+        return [job.asker(state.apply(self.judge.basic()), setting) for state, setting in self.prompts]
 
     def job_of_all(self, context: CallContext) -> Job:
         """Return the job in which all labelled cases may be learned from, and no case is shown to its own group."""
@@ -112,24 +129,29 @@ class _RefitPlan(Recompilation):
 
     @property
     def rows(self) -> int:
-        """How many rows are asked about."""
-        return len(self.cases)
+        """How many rows are asked about, each prompt's counted."""
+        return len(self.cases) * len(self.prompts)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes for the user before the first call."""
-        return (
-            f"asking {self.artifact.ref} about {plural(self.rows, 'labelled row')} to fit its parts again",
-        )
+        rows = plural(len(self.cases), "labelled row")
+        if self.same:
+            return (f"asking {self.artifact.ref} about {rows} to fit its parts again",)
+        asked = "the basic prompt"
+        if len(self.prompts) > 1:
+            asked = f"the basic prompt and {self.artifact.ref}"
+        return (f"asking {asked} about {rows} to choose and fit again",)
 
     def foresee(self) -> CostEstimate:
         """Estimate it. Sends nothing."""
-        asker = self.asker_of(self.job_of_all(CallContext.fresh()))
-        samples = asker.settings.sampling.samples
-        number = (len(self.cases) * samples, len(self.cases) * samples)
-        asks = [make_ask("judge", asker, [self.model], self.cases, number)]
-        asks += make_embedding_asks("judge", asker, len(self.cases), self.cases)
-        return CostEstimate(what=plural(self.rows, "labelled row"), asks=tuple(asks), budget=self.budget)
+        asks: list[Ask] = []
+        for asker in self.askers_of(self.job_of_all(CallContext.fresh())):
+            samples = asker.settings.sampling.samples
+            number = (len(self.cases) * samples, len(self.cases) * samples)
+            asks.append(make_ask("judge", asker, [self.model], self.cases, number))
+            asks += make_embedding_asks("judge", asker, len(self.cases), self.cases)
+        return CostEstimate(what=plural(len(self.cases), "labelled row"), asks=tuple(asks), budget=self.budget)
 
 
 @checked
@@ -138,6 +160,7 @@ def refit(
     *,
     gold: GoldLike | None = None,
     use: bool = False,
+    same: bool = False,
     budget: Budget | None = None,
     concurrency: int = 8,
     store: str | os.PathLike[str] | Store | None = None,
@@ -145,16 +168,21 @@ def refit(
     resume: bool = True,
     fresh: bool = False,
 ) -> Artifact:
-    """Fit the parts of a version again on all labelled rows, those of its sealed test too, and keep the next version.
+    """Choose and fit again on all labelled rows, those of the sealed test of a version too, and keep the next version.
 
-    The parts are a rule of words, alone or with the replies, a threshold, weights of labels, and the rows that a prompt
-    remembers. The new version is not tested. It has seen all rows of the gold, so that ``evaluate``, ``compare``,
-    ``gate`` and ``prove`` leave them out. A version that was fitted again before is returned as it was made then.
+    The basic prompt and the version's prompt are asked about each row once. On what they reply, a threshold, weights of
+    labels, and words alone or with the replies are fitted, and the rows that a prompt remembers are all rows. What is
+    in use (the version if it was shown to be better, else the basic prompt) is kept unless another one is ahead by more
+    than half a standard error, each row judged by a fit without its fold.
+
+    The new version is not tested. It has seen all rows of the gold, so that ``evaluate``, ``compare``, ``gate`` and
+    ``prove`` leave them out. A version that was fitted again before is returned as it was made then.
 
     Args:
         reference: ``JUDGE@VERSION``, of which a sealed test has decided.
         gold: the gold set that it was compiled on, see :data:`GoldLike`; default: as named on its card.
         use: let the judge's name mean the new version, where it means ``reference`` now.
+        same: fit the version's own parts again, and choose nothing else; a model is asked only where replies count.
         budget: hard limits, where a model is asked about the rows.
         concurrency: cases in flight at once.
         store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
@@ -162,14 +190,20 @@ def refit(
         resume, fresh: continue an interrupted refit, so that nothing is paid twice, or forget it.
 
     Raises:
-        ArtifactError: nothing of the version is fitted, or its name does not mean it. GoldError: the gold is not that
-            of the card. StoppedError: a signal, or a limit.
+        ArtifactError: the version cannot be fitted again, or its name does not mean it. GoldError: the gold is not
+            that of the card. StoppedError: a signal, or a limit.
     """
     artifacts = open_store(store, trust=trust)
     start = Start(root=artifacts.checkpoints, resume=resume, fresh=fresh)
     surface = Surface(artifacts, start)
     return refit_version(
-        reference, surface, gold=gold, use=use, budget=budget or Budget(), concurrency=concurrency
+        reference,
+        surface,
+        gold=gold,
+        use=use,
+        same=same,
+        budget=budget or Budget(),
+        concurrency=concurrency,
     )
 
 
@@ -180,14 +214,15 @@ def refit_version(
     budget: Budget,
     gold: GoldLike | None = None,
     use: bool = False,
+    same: bool = False,
     answering: Callable[[ModelCard], Model] = ModelCard.model,
     concurrency: int = 8,
 ) -> Artifact:
-    """Return the version that is another one with its parts fitted again; see :func:`refit`."""
+    """Return the version that is chosen and fitted again from another one; see :func:`refit`."""
     store = surface.store
     store.check_writable()
     artifact = store.load(reference)
-    parts = _check_can_be_refitted(artifact)
+    _check_can_be_refitted(artifact, same)
     if use:
         _check_is_in_use(artifact, store)
     plan = plan_again(
@@ -199,23 +234,25 @@ def refit_version(
         answering=answering,
         concurrency=concurrency,
     )
+    plan = replace(plan, same=same)
     _check_rows_are_in_gold(plan)
     version = None
     if not surface.start.fresh:
-        version = _find_refit(store, artifact)
+        version = _find_refit(store, artifact, same)
     if version is None:
-        version = _make_version(plan, surface, parts)
+        version = _make_version(plan, surface)
     if use:
         store.tag(version.ref, "latest")
         version = store.load(version.ref)
     return version
 
 
-def _check_can_be_refitted(artifact: Artifact) -> list[str]:
-    """Return the fitted parts of a version.
+def _check_can_be_refitted(artifact: Artifact, same: bool) -> None:
+    """Refuse a version that cannot be fitted again.
 
     Raises:
-        ArtifactError: it has none, is a cascade or a refit itself, or nothing was decided of it.
+        ArtifactError: it is a cascade or a refit itself, weighs answers to questions, nothing was decided of it, or its
+            own parts are to be fitted again and it has none.
     """
     artifact.check_is_no_cascade()
     refit_card = artifact.about.refit
@@ -224,20 +261,18 @@ def _check_can_be_refitted(artifact: Artifact) -> list[str]:
             f"{artifact.ref} is version {refit_card.parent} fitted again on all labelled rows already",
             hint=f"with more labels: jurist compile {artifact.judge}",
         )
-    parts = list(artifact.fitted_parts)
     if artifact.word_rule is not None and artifact.word_rule.asks_questions:
         raise ArtifactError(
             f"{artifact.ref} weighs answers to questions, which the model has not given for rows of the test",
             hint=f"run it as it is: jurist run {artifact.ref}",
         )
-    if not parts:
+    if same and not artifact.fitted_parts:
         raise ArtifactError(
             f"nothing of {artifact.ref} is fitted to labels: it has no rule of words, no threshold, no weights and "
             "no remembered rows",
-            hint=f"run it as it is: jurist run {artifact.ref}",
+            hint=f"choose again on all labels: jurist artifacts refit {artifact.ref}",
         )
     check_has_proof(artifact)
-    return parts
 
 
 def _check_is_in_use(artifact: Artifact, store: Store) -> None:
@@ -265,83 +300,140 @@ def _check_rows_are_in_gold(plan: _RefitPlan) -> None:
         )
 
 
-def _find_refit(store: Store, artifact: Artifact) -> Artifact | None:
-    """Return the intact version that is an artifact fitted again; ``None`` where there is none yet."""
+def _find_refit(store: Store, artifact: Artifact, same: bool) -> Artifact | None:
+    """Return the intact version that is an artifact fitted again in the same way; ``None`` where there is none yet."""
     for version in store.list(artifact.judge):
         if version.problem:
             continue
         refit_card = version.about.refit
-        if refit_card is not None and refit_card.parent == artifact.version:
+        if refit_card is None or refit_card.parent != artifact.version:
+            continue
+        if same == (refit_card.choice is None):
             return version
     return None
 
 
-def _make_version(plan: _RefitPlan, surface: Surface, parts: Sequence[str]) -> Artifact:
-    """Fit the parts of a version on all cases, and keep the next version; a model is asked where replies decide."""
-    if parts in ([REMEMBERED_ROWS], [WORD_RULE]):
+@dataclass(frozen=True, kw_only=True)
+class _Refit:
+    """What a refit has made: a prompt with its setting, and the choice that led to it."""
+
+    state: PromptState
+    setting: Setting
+    choice: ChoiceCard | None = None  # ``None`` where nothing was chosen
+
+
+def _make_version(plan: _RefitPlan, surface: Surface) -> Artifact:
+    """Fit on all cases, and keep the next version; a model is asked where replies count, or where there is a choice."""
+    parts = list(plan.artifact.fitted_parts)
+    if plan.same and parts in ([REMEMBERED_ROWS], [WORD_RULE]):
         setting = plan.candidate.setting
         if parts == [WORD_RULE]:
             setting = refit_words(plan, plan.cases)
-        return _save(plan, surface.store, parts, setting, SpendCard())
+        return _save(plan, surface.store, _Refit(state=plan.state, setting=setting), SpendCard())
     with surface.asking(plan, "fitting again") as (work, tick):
-        job = plan.job_of_all(work.contexts["judge"])
-        setting = _fit_to_replies(plan, job, parts, tick)
+        refit_made = _fit_again(plan, plan.job_of_all(work.contexts["judge"]), tick)
         spend = SpendCard.model_validate(work.spend())
-        return _save(plan, surface.store, parts, setting, spend)
+        return _save(plan, surface.store, refit_made, spend)
 
 
-def _fit_to_replies(plan: _RefitPlan, job: Job, parts: Sequence[str], tick: Callable[[], None]) -> Setting:
-    """Ask the prompt about all cases, and return the setting that is fitted to its replies."""
+def _fit_again(plan: _RefitPlan, job: Job, tick: Callable[[], None]) -> _Refit:
+    """Ask the prompts about all cases, and return what is fitted to the replies, chosen unless it is to be the same."""
     board = Board(job.judge, job.asker, job.context)
-    prompt = board.add(
-        plan.state,
-        parent=None,
-        source=plan.artifact.ref,
-        setting=plan.request,
-        demo_ids=tuple(sorted(plan.artifact.demonstrated_ids)),
+    prompts: list[Candidate] = []
+    for (state, request), asker in zip(plan.prompts, plan.askers_of(job), strict=True):
+        demo_ids: tuple[str, ...] = ()
+        if state == plan.state:
+            demo_ids = tuple(sorted(plan.artifact.demonstrated_ids))
+        prompt = board.add(
+            state, parent=board.basic, source=plan.artifact.ref, setting=request, demo_ids=demo_ids
+        )
+        prompts.append(prompt)
+
+        def keep(index: int, verdict: Verdict, prompt: Candidate = prompt) -> None:
+            board.record(prompt, plan.cases[index], verdict)
+            tick()
+
+        asker.ask_all(plan.cases, keep)
+    add_fitted(job, board, prompts, by_words=False)
+    if not plan.same or WORDS_AND_REPLIES in plan.artifact.fitted_parts:
+        # scikit-learn takes a second to load, and commands that fit nothing do without it.
+        from ..optimizers.words import add_word_candidates
+
+        add_word_candidates(job, board, prompts, with_length=True)
+    version = _find_version(plan, board, prompts[-1])
+    if plan.same:
+        return _Refit(state=version.state, setting=version.setting)
+    in_use = board.basic
+    over = "the basic prompt"
+    if plan.artifact.about.decision.verdict == "better":
+        in_use = version
+        over = f"version {plan.artifact.version}"
+    best = board.best_over(in_use, plan.cases)
+    shown_ids = {*best.demo_ids, *in_use.demo_ids}
+    cases = [case for case in plan.cases if case.id not in shown_ids]
+    sign = 1.0 if resolve(job.judge.metric, job.judge.comparison).higher_is_better else -1.0
+    choice = ChoiceCard(
+        kept=best.id == in_use.id,
+        decides=_who_decides(plan, best),
+        over=over,
+        value=round(sign * board.value(best, cases), 6),
+        value_before=round(sign * board.value(in_use, cases), 6),
+    )
+    return _Refit(state=best.state, setting=best.setting, choice=choice)
+
+
+def _who_decides(plan: _RefitPlan, candidate: Candidate) -> str:
+    """Return who decides under a candidate, in words."""
+    prompt = "the basic prompt"
+    if candidate.state != PromptState.of(plan.judge.basic()):
+        prompt = f"the prompt of version {plan.artifact.version}"
+    kind = _kind_of(candidate.setting)
+    if kind == "words":
+        return "a regression on words"
+    if kind == "length":
+        return "the rule that the longer text is preferred"
+    if kind == "stack":
+        return f"{prompt} with a regression on words"
+    if kind:
+        return f"{prompt} with fitted {LABEL_WEIGHTS if kind == 'weights' else 'threshold'}"
+    return prompt
+
+
+def _kind_of(setting: Setting) -> str:
+    """Return what of a setting is fitted to replies or words: the name of its rule, or empty."""
+    if setting.words is not None:
+        return setting.words.name
+    if setting.weights is not None:
+        return "weights"
+    if setting.threshold is not None:
+        return "threshold"
+    return ""
+
+
+def _find_version(plan: _RefitPlan, board: Board, prompt: Candidate) -> Candidate:
+    """Return the candidate that is the version fitted again.
+
+    Raises:
+        ArtifactError: words decide with replies, and too few rows have a reply; or too few have labels for words.
+    """
+    kind = _kind_of(plan.candidate.setting)
+    for candidate in board.candidates.values():
+        is_of_prompt = candidate.parent == prompt.id or not candidate.setting.asks_model
+        if is_of_prompt and candidate.cross_fitted and _kind_of(candidate.setting) == kind:
+            return candidate
+    if plan.candidate.setting.words is None:  # the best setting is the job's own
+        return prompt
+    raise ArtifactError(
+        f"too few of {plural(len(plan.cases), 'labelled row')} have a reply to fit words and replies to",
+        hint=f"jurist artifacts refit {plan.artifact.ref} --fresh, once the model answers",
     )
 
-    def keep(index: int, verdict: Any) -> None:
-        board.record(prompt, plan.cases[index], verdict)
-        tick()
 
-    plan.asker_of(job).ask_all(plan.cases, keep)
-    if WORDS_AND_REPLIES in parts:
-        return _fit_stack(plan, job, board, prompt)
-    name = "weights" if LABEL_WEIGHTS in parts else "threshold"
-    crossed = fitted(job, board, prompt).get(name)
-    if crossed is None:  # the best setting is the job's own
-        return plan.request
-    return crossed[0]
-
-
-def _fit_stack(plan: _RefitPlan, job: Job, board: Board, prompt: Candidate) -> Setting:
-    """Return the setting in which words and the replies of a prompt decide together."""
-    # scikit-learn takes a second to load, and commands that fit nothing do without it.
-    from ..optimizers.words import ReplyFits, WordFits
-
-    fits = WordFits(job)
-    cases: list[Case] = []
-    for case in fits.cases:
-        if case.id not in prompt.demo_ids:
-            cases.append(case)
-    verdicts = dict(zip([case.id for case in cases], board.verdicts(prompt, cases), strict=True))
-    setting = None
-    if fits.can_fit:
-        setting = ReplyFits(fits, verdicts).setting(prompt.setting.of_request)
-    if setting is None:
-        raise ArtifactError(
-            f"too few of {plural(len(cases), 'labelled row')} have a reply to fit words and replies to",
-            hint=f"jurist artifacts refit {plan.artifact.ref} --fresh, once the model answers",
-        )
-    return setting
-
-
-def _save(
-    plan: _RefitPlan, store: Store, parts: Sequence[str], setting: Setting, spend: SpendCard
-) -> Artifact:
+def _save(plan: _RefitPlan, store: Store, refit_made: _Refit, spend: SpendCard) -> Artifact:
     """Keep the next version: a prompt under the setting that was fitted on all cases."""
     artifact = plan.artifact
+    state = refit_made.state
+    setting = refit_made.setting
     seen_ids = set(artifact.about.gold.seen)
     new_cases: list[Case] = []
     for case in plan.split.test:
@@ -353,15 +445,16 @@ def _save(
     if setting.words is not None:
         records[WORDS] = setting.words.to_lines()
     seen_ids.update(case.id for case in new_cases)
-    content = _content_of_refit(plan, parts, setting, sorted(seen_ids)).joined(CardContent(spend=spend))
-    line = history_line(plan.state, f"{artifact.ref} fitted again on all rows", setting)
-    return store.save(plan.judge, plan.state, content, [line], make_latest=False, records=records)
+    content = _content_of_refit(plan, refit_made, sorted(seen_ids)).joined(CardContent(spend=spend))
+    line = history_line(state, f"{artifact.ref} fitted again on all rows", setting)
+    return store.save(plan.judge, state, content, [line], make_latest=False, records=records)
 
 
-def _content_of_refit(
-    plan: _RefitPlan, parts: Sequence[str], setting: Setting, seen_ids: Sequence[str]
-) -> CardContent:
+def _content_of_refit(plan: _RefitPlan, refit_made: _Refit, seen_ids: Sequence[str]) -> CardContent:
     """Return the content of the card of a version that is another one fitted again."""
+    state = refit_made.state
+    setting = refit_made.setting
+    setting_card = SettingCard.model_validate(setting.to_json())
     card = plan.artifact.about
     decision = card.decision
     test_ids = {case.id for case in plan.split.test}
@@ -375,7 +468,8 @@ def _content_of_refit(
             parent=plan.artifact.version,
             rows=len(plan.cases),
             earlier_rows=earlier_rows,
-            parts=list(parts),
+            parts=list(list_fitted_parts(state, setting_card, setting.words)),
+            choice=refit_made.choice,
             metric=decision.metric or "",
             verdict=decision.verdict or "",
             difference=decision.difference,
@@ -387,12 +481,12 @@ def _content_of_refit(
             seed=card.optimizer.seed,
             settings=card.optimizer.settings,
             reason=f"fitted again on all {plural(len(plan.cases), 'labelled row')}",
-            candidate=setting.id_of(plan.state.id),
+            candidate=setting.id_of(state.id),
             chosen_from=plan.artifact.ref,
         ),
         gold=GoldCard.model_validate({**card.gold.to_json(), "seen": list(seen_ids)}),
-        guidelines=list(card.guidelines),
-        setting=SettingCard.model_validate(setting.to_json()),
+        guidelines=list(card.guidelines) if state == plan.state else [],
+        setting=setting_card,
         thresholds=ThresholdCard.of(plan.job(CallContext.fresh()).sampling_under(setting)),
     )
     if setting.words is not None:

@@ -74,6 +74,7 @@ def plan_again(
             gold=compiled_gold,
             holdout=holdout,
             model=answering(model_card),
+            words=card.job.words,
             seed=card.optimizer.seed or 0,
             shares=origin.three_shares,
             earlier=card.parts,
@@ -263,7 +264,7 @@ def refit_questions(plan: Plan, artifact: Artifact, cases: Sequence[Case]) -> Se
 
 
 def refit_words(plan: Recompilation, cases: Sequence[Case]) -> Setting:
-    """Return the setting in which words decide alone, fitted on labelled cases.
+    """Return the setting in which words, or the longer of two texts, decide alone, as before, fitted on labelled cases.
 
     Raises:
         ArtifactError: they are too few, or too few are of the rarer label.
@@ -278,4 +279,7 @@ def refit_words(plan: Recompilation, cases: Sequence[Case]) -> Setting:
             f"{len(fits.cases)} labelled rows are too few to fit words to",
             hint="compile the judge again with more labelled rows",
         )
+    word_rule = plan.artifact.word_rule
+    if word_rule is not None and word_rule.name == "length":
+        return fits.setting_of_length()
     return fits.setting_of_words()

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ..programs.state import PromptState
     from ..programs.word_rule import WordRule
     from .card import Card
+    from .card_parts import SettingCard
     from .records import CandidateRecord, LabelProofRecord, ProofRecord, RobustnessRecord
 
 
@@ -212,20 +213,7 @@ class Artifact:
     @property
     def fitted_parts(self) -> tuple[str, ...]:
         """The parts that are fitted to labels, beside instructions and demonstrations; empty where none is."""
-        parts: list[str] = []
-        setting = self.about.setting
-        remembers = any(prompt.remembered is not None for prompt in self.state.predictors.values())
-        if remembers and setting.asks_model is not False:
-            parts.append(REMEMBERED_ROWS)
-        if self.word_rule is not None and self.word_rule.asks_questions:
-            parts.append("head on questions")
-        elif self.word_rule is not None:
-            parts.append(WORD_RULE if self.word_rule.is_alone else WORDS_AND_REPLIES)
-        elif setting.weights is not None:
-            parts.append(LABEL_WEIGHTS)
-        elif setting.threshold is not None:
-            parts.append("threshold")
-        return tuple(parts)
+        return list_fitted_parts(self.state, self.about.setting, self.word_rule)
 
     def _lines_of(self, name: str) -> tuple[JsonObject, ...]:
         """Return the JSON values in the lines of a sealed file; none if the card names no such file."""
@@ -370,3 +358,29 @@ def read_json_prompt(prompt: Mapping[str, object], place: str) -> PromptState:
         return state
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise ArtifactError(f"{place} is damaged: {type(error).__name__}", hint=RESTORE) from error
+
+
+def list_fitted_parts(
+    state: PromptState, setting: SettingCard, word_rule: WordRule | None
+) -> tuple[str, ...]:
+    """Return the parts of a prompt with its setting that are fitted to labels, in words; empty where none is."""
+    parts: list[str] = []
+    remembers = any(prompt.remembered is not None for prompt in state.predictors.values())
+    if remembers and setting.asks_model is not False:
+        parts.append(REMEMBERED_ROWS)
+    if word_rule is not None:
+        parts.append(_PART_OF_RULE[word_rule.name])
+    elif setting.weights is not None:
+        parts.append(LABEL_WEIGHTS)
+    elif setting.threshold is not None:
+        parts.append("threshold")
+    return tuple(parts)
+
+
+_PART_OF_RULE = {
+    "words": WORD_RULE,
+    "length": "rule of length",
+    "stack": WORDS_AND_REPLIES,
+    "questions": "head on questions",
+}
+"""Name of a rule by which words decide -> the part that is fitted."""

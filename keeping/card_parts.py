@@ -208,7 +208,8 @@ class WeighedQuestion(Part):
 class WordsCard(Part):
     """The rule that decides: words, alone or together with the model's replies, or answers to questions."""
 
-    # ``words`` where they decide alone, ``stack`` where replies count too, ``questions`` where answers to questions do
+    # ``words`` where they decide alone, ``length`` where the longer of two texts does, ``stack`` where replies count
+    # too, ``questions`` where answers to questions do
     decide: str = "words"
     share: Figure = 1.0  # of words in the decision: of the spread of the log odds, or of the scores
     heaviest: dict[str, list[str]] = {}  # label or member -> the words and pairs of words that say it most
@@ -219,6 +220,8 @@ class WordsCard(Part):
     @property
     def who_decides(self) -> str:
         """The shares of the model, its answers to questions, and words in the decision."""
+        if self.decide == "length":
+            return "what decides: which of the two texts is longer, no language model is asked"
         if self.decide == "words":
             return "what decides: words alone, no language model is asked"
         of_model = 1 - self.share
@@ -495,6 +498,23 @@ class DecisionCard(Part):
         return ProofFigures(**figures)
 
 
+class ChoiceCard(Part):
+    """The choice of a refit on all labelled rows, each of which was judged by a fit without its fold."""
+
+    kept: bool  # whether what was in use before stays
+    decides: str  # who decides now, in words
+    over: str  # what was in use before, in words
+    value: Figure  # of the metric, of who decides now
+    value_before: Figure  # of what was in use before, fitted again
+
+    def words_of(self, metric: str) -> str:
+        """Return who decides now, and the values of the metric that led to it, in words."""
+        if self.kept:
+            return f"nothing was clearly better than {self.over} ({metric} {self.value_before:.3f}, cross-fitted)"
+        values = f"{metric} {self.value:.3f} in place of {self.value_before:.3f} (cross-fitted)"
+        return f"{self.decides} is ahead of {self.over}, with {values}"
+
+
 class RefitCard(Part):
     """The version whose fitted parts were fitted again, and what its sealed test has shown of it."""
 
@@ -502,6 +522,9 @@ class RefitCard(Part):
     rows: Count  # labelled rows that the parts are fitted on now
     earlier_rows: Count  # those that the parts of the parent were fitted on
     parts: list[str] = []  # what was fitted again, in words
+    choice: ChoiceCard | None = (
+        None  # ``None`` where the parent's own parts were fitted again, and nothing chosen
+    )
     metric: str
     verdict: str = ""  # of the parent's sealed test
     difference: Figure | None = None
@@ -515,9 +538,13 @@ class RefitCard(Part):
             interval = f"[{self.low:+.3f}, {self.high:+.3f}]"
             gain = f"{self.metric} {self.difference:+.3f} {interval}"
             tested = f"was tested against the basic prompt: {gain}, {self.verdict}"
+        parts = ", ".join(self.parts) or "no part that is fitted"
+        made = f"is version {self.parent} fitted again on all {self.rows} labelled rows ({parts})"
+        if self.choice is not None:
+            made = f"was chosen and fitted again on all {self.rows} labelled rows ({parts}): "
+            made += self.choice.words_of(self.metric)
         return (
-            f"Version {version} is version {self.parent} fitted again on all {self.rows} labelled rows "
-            f"({', '.join(self.parts)}). Version {self.parent}, fitted on {self.earlier_rows}, {tested}. "
+            f"Version {version} {made}. Version {self.parent}, fitted on {self.earlier_rows}, {tested}. "
             f"Version {version} was not tested itself: label new rows and run jurist prove"
         )
 

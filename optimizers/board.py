@@ -260,6 +260,11 @@ class Board:
         simple = self._best_over(self.basic, unchanged, ()) or self.basic
         return self._best_over(simple, met, dev)
 
+    def best_over(self, rival: Candidate, cases: Sequence[Case]) -> Candidate:
+        """Return the best candidate by the outcomes on some cases; a rival, unless another promises a gain."""
+        met = [candidate for candidate in self.candidates.values() if self.met(candidate, cases)]
+        return self._best_over(rival, met, cases) or rival
+
     def _best_over(
         self, rival: Candidate, candidates: Sequence[Candidate], dev: Sequence[Case]
     ) -> Candidate | None:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -21,9 +21,11 @@ from ..text.ranking import words as _words
 from ..text.word_regression import (
     EvidenceWords,
     GramWeights,
+    OverlapWeights,
     Regression,
     grams_of,
     join_texts,
+    longer_side,
     measure_overlap,
 )
 
@@ -103,6 +105,17 @@ class UnitTexts:
         if len(self.judged) > 1:
             return overlap - self._overlap_of(self.judged[1], evidence)
         return overlap
+
+    @cached_property
+    def longer_sides(self) -> npt.NDArray[np.float64]:
+        """Array (units, 1): 1 where the first of two compared texts is longer, -1 where the second is.
+
+        It has no column where a unit does not compare two texts.
+        """
+        if len(self.judged) == 1:
+            return np.zeros((len(self.case_of_unit), 0))
+        sides = [longer_side(texts) for texts in zip(*self.judged, strict=True)]
+        return np.array(sides, dtype=float).reshape(-1, 1)
 
     def _overlap_of(self, texts: Sequence[str], evidence: Sequence[EvidenceWords]) -> npt.NDArray[np.float64]:
         """Return the array (units, 4) of shares and log lengths for one text of each unit."""
@@ -199,7 +212,7 @@ def _select_words(units: UnitTexts, positions: Positions, placeholder: str) -> l
 
 
 class WordFeatures:
-    """The features that labelled units give: TF-IDF of their grams, and their overlap, scaled."""
+    """The features that labelled units give: TF-IDF of their grams, their overlap, scaled, and the longer side."""
 
     def __init__(self, units: UnitTexts, labelled: Positions) -> None:
         self.kinds: list[str] = []
@@ -220,16 +233,19 @@ class WordFeatures:
         self.centers = overlap.mean(axis=0)
         if len(units.judged) > 1:  # the difference of two texts is centred at 0 by design
             self.centers = np.zeros(overlap.shape[1])
+        self.figure_count = overlap.shape[1] + units.longer_sides.shape[1]
+        """The columns after those of the grams."""
         spread = overlap.std(axis=0)
         self.scales = np.where(spread > _LEAST_SPREAD, spread, 1.0)
 
     def transform(self, units: UnitTexts, positions: Positions) -> Matrix:
-        """Return the matrix of units x features: the blocks of grams, then the overlap."""
+        """Return the matrix of units x features: the blocks of grams, the overlap, and the longer side of pairs."""
         blocks: list[Matrix] = []
         gram_lists_of_kind = dict(zip(("judged", "evidence"), units.grams, strict=False))
         for kind, tfidf in zip(self.kinds, self.tfidf, strict=True):
             blocks.append(_tfidf_block(tfidf, gram_lists_of_kind[kind], positions))
         blocks.append(scipy.sparse.csr_array((units.overlap[positions] - self.centers) / self.scales))
+        blocks.append(scipy.sparse.csr_array(units.longer_sides[positions]))
         return scipy.sparse.hstack(blocks, format="csr")
 
 
@@ -290,8 +306,9 @@ class FittedWords:
                 weights_of_gram[gram] = _round_all([tfidf.idf_[column], *of_outputs])
             grams.append({"kind": kind, "grams": weights_of_gram})
             first_column += len(tfidf.vocabulary_)
+        after_overlap = first_column + len(self.features.centers)
         answer = self.judge.answer
-        return {
+        regression: Regression = {
             "learned": scale.learned,
             "outputs": outputs,
             "judged": list(answer.unit_fields),
@@ -301,9 +318,20 @@ class FittedWords:
             "overlap": {
                 "centers": _round_all(self.features.centers),
                 "scales": _round_all(self.features.scales),
-                "weights": [_round_all(row) for row in self.weights[:, first_column:]],
+                "weights": [_round_all(row) for row in self.weights[:, first_column:after_overlap]],
             },
         }
+        if after_overlap < self.weights.shape[1]:
+            regression["longer"] = _round_all(self.weights[:, after_overlap])
+        return regression
+
+    @property
+    def regression_on_length(self) -> Regression:
+        """The part of the regression that says which of two texts is longer, as data."""
+        regression = self.regression
+        without_overlap: OverlapWeights = {"centers": [], "scales": [], "weights": []}
+        intercepts = [0.0] * len(self.intercepts)
+        return {**regression, "intercepts": intercepts, "grams": [], "overlap": without_overlap}
 
 
 def _round_all(numbers: Iterable[float]) -> list[float]:
@@ -319,7 +347,25 @@ def fit_words(units: UnitTexts, labelled: Positions) -> FittedWords:
         fit = _FITS[units.judge.answer.scale.learned]
         features = WordFeatures(units, labelled)
         gold = _select(units.gold, labelled)
-        return fit(units.judge, gold, features, features.transform(units, labelled))
+        matrix = features.transform(units, labelled)
+        sides = units.longer_sides[labelled]
+        fitted = fit(units.judge, gold, features, matrix[:, : matrix.shape[1] - sides.shape[1]])
+        if not sides.shape[1]:
+            return fitted
+        # Which text is longer tells more of preferences than few labels can show of words. Fitted by itself, its
+        # log odds are added to those of the words, as those of a reply are.
+        weights_of_side = _fit_longer_side(units.judge, gold, fitted.outputs, sides)
+        return replace(fitted, weights=np.hstack([fitted.weights, weights_of_side]))
+
+
+def _fit_longer_side(judge: Judge, gold: Sequence[Value], outputs: Sequence[Value], sides: Floats) -> Floats:
+    """Return the array (outputs, 1) of what the longer of two compared texts weighs, fitted without words."""
+    if len(set(gold)) < 2:
+        return np.zeros((1, 1))
+    codes = list(map(list(outputs).index, gold))
+    model = LogisticRegression(class_weight=_class_weight(judge), fit_intercept=False).fit(sides, codes)
+    weights: Floats = model.coef_
+    return weights
 
 
 def _frequent_words(texts: Sequence[Sequence[str]], limit: int) -> list[str]:
@@ -404,9 +450,13 @@ def _fit_classes(judge: Judge, codes: Sequence[int], matrix: Matrix) -> tuple[Fl
     """
     if len(set(codes)) < 2:
         return np.array([_CERTAIN if codes[0] else -_CERTAIN]), np.zeros((1, matrix.shape[1]))
-    class_weight = None if judge.metric == "accuracy" else "balanced"
-    model = LogisticRegression(class_weight=class_weight, max_iter=1000).fit(matrix, codes)
+    model = LogisticRegression(class_weight=_class_weight(judge), max_iter=1000).fit(matrix, codes)
     return model.intercept_, model.coef_
+
+
+def _class_weight(judge: Judge) -> str | None:
+    """Return how a fit weighs classes, as scikit-learn names it: alike unless accuracy is the metric."""
+    return None if judge.metric == "accuracy" else "balanced"
 
 
 _Fit: TypeAlias = Callable[[Judge, Sequence[Value], WordFeatures, Matrix], FittedWords]

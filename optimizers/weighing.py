@@ -15,14 +15,16 @@ _WATCHED: Final = 20
 _FEW_GROUPS: Final = 2
 _MOST: Final = 0.5
 """The share of the spread that length may make, and of the watched grams that may occur in a few groups."""
-_OVERLAP_NAMES: Final = (
+_FIGURE_NAMES: Final = (
     "words that the evidence has",
     "pairs of words that the evidence has",
     "the length of the text",
     "the length of the evidence",
+    "the longer of both texts",
 )
-_LENGTHS: Final = (2, 3)
-"""The places of the lengths among the figures of overlap."""
+"""The names of the figures after the grams: of overlap, then, where a unit compares two texts, the longer side."""
+_LENGTHS: Final = (2, 3, 4)
+"""The places of lengths among these figures."""
 _NUMBER_ENDS: Final = ("lower", "higher")
 
 
@@ -46,7 +48,8 @@ def weigh_words(fit: FittedWords, units: UnitTexts, labelled: Positions) -> Weig
     warnings: list[str] = []
     total = np.abs(influences).max(axis=0)
     warnings += _warn_of_length(fit, matrix)
-    warnings += _warn_of_topics(units, labelled, matrix, names, total)
+    gram_count = len(names) - fit.features.figure_count
+    warnings += _warn_of_topics(units, labelled, matrix, names[:gram_count], total)
     return Weighing(heaviest, warnings)
 
 
@@ -57,7 +60,7 @@ def _feature_names(fit: FittedWords) -> list[str]:
         grams = sorted(tfidf.vocabulary_, key=tfidf.vocabulary_.__getitem__)
         for gram in grams:
             names.append(f'"{gram}"' if kind == "judged" else f'"{gram}" in the evidence')
-    names.extend(_OVERLAP_NAMES)
+    names.extend(_FIGURE_NAMES[: fit.features.figure_count])
     return names
 
 
@@ -82,8 +85,8 @@ def _by_side(fit: FittedWords, influences: Floats) -> list[tuple[str, Floats]]:
 
 def _warn_of_length(fit: FittedWords, matrix: Matrix) -> list[str]:
     """Return a warning where most of what words say follows the lengths of texts; else nothing."""
-    first_overlap = matrix.shape[1] - len(_OVERLAP_NAMES)
-    columns = [first_overlap + place for place in _LENGTHS]
+    first_figure = matrix.shape[1] - fit.features.figure_count
+    columns = [first_figure + place for place in _LENGTHS if place < fit.features.figure_count]
     of_lengths = matrix[:, columns] @ fit.weights[:, columns].T
     of_all = matrix @ fit.weights.T
     if float(np.std(of_lengths)) < _MOST * float(np.std(of_all)):
@@ -92,20 +95,19 @@ def _warn_of_length(fit: FittedWords, matrix: Matrix) -> list[str]:
 
 
 def _warn_of_topics(
-    units: UnitTexts, labelled: Positions, matrix: Matrix, names: Sequence[str], influences: Floats
+    units: UnitTexts, labelled: Positions, matrix: Matrix, grams: Sequence[str], influences: Floats
 ) -> list[str]:
     """Return a warning where most of the heaviest grams occur in a few groups only; else nothing."""
     groups = np.array(units.groups(labelled))
     if len(set(groups.tolist())) <= 2 * _FEW_GROUPS:
         return []
-    gram_count = len(names) - len(_OVERLAP_NAMES)
-    heaviest = np.argsort(-influences[:gram_count], kind="stable")[:_WATCHED]
+    heaviest = np.argsort(-influences[: len(grams)], kind="stable")[:_WATCHED]
     columns = matrix.tocsc()
     rare: list[str] = []
     for place in heaviest:
         rows = columns[:, [place]].nonzero()[0]
         if len(set(groups[rows].tolist())) <= _FEW_GROUPS:
-            rare.append(names[place])
+            rare.append(grams[place])
     if len(rare) <= _MOST * len(heaviest):
         return []
     return [

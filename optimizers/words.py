@@ -5,7 +5,7 @@ by a rule that was fitted without the cases of its fold, as with thresholds; gro
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
@@ -150,6 +150,21 @@ class WordFits:
         """Return the setting in which words decide alone, fitted on all cases."""
         summary = {"decide": "words", "share": 1.0, **self.summary}
         return Setting(words=replace(self.rule_of_words(None), summary=summary), asks_model=False)
+
+    @property
+    def compares_texts(self) -> bool:
+        """Whether a unit compares two texts, of which one may be longer."""
+        return len(self.criteria[0].units.judged) > 1
+
+    def rule_of_length(self, fold: int | None) -> WordRule:
+        """Return the rule that the longer of two texts decides, fitted outside a fold; on all cases for ``None``."""
+        regression = self.criteria[0].fits[fold].regression_on_length
+        return WordRule(criteria=({"criterion": NO_CRITERION, "regression": regression, "reply": None},))
+
+    def setting_of_length(self) -> Setting:
+        """Return the setting in which the longer of two texts decides, fitted on all cases."""
+        rule = replace(self.rule_of_length(None), summary={"decide": "length", "share": 1.0})
+        return Setting(words=rule, asks_model=False)
 
     @cached_property
     def summary(self) -> dict[str, object]:
@@ -325,14 +340,27 @@ def _seven_digits(number: float) -> float:
     return float(f"{number:.7g}")
 
 
-def add_word_candidates(job: Job, board: Board, prompts: Sequence[Candidate]) -> list[Candidate]:
-    """Enter words alone, and words with the replies of each prompt, judged across folds; return the candidates."""
+def add_word_candidates(
+    job: Job, board: Board, prompts: Sequence[Candidate], *, with_length: bool = False
+) -> list[Candidate]:
+    """Enter words alone, and words with the replies of each prompt, judged across folds; return the candidates.
+
+    Args:
+        job: the job of the search.
+        board: the board that holds the verdicts.
+        prompts: the prompts whose replies may count.
+        with_length: whether the rule that the longer of two texts is preferred is entered too. It is the constant
+            answer that a proof holds candidates against, so that no test can show it to be better.
+    """
     if not job.words or not job.judge.answer.constants(()):
         return []
     fits = WordFits(job)
     if not fits.can_fit:
         return []
-    candidates = [_enter_words(board, fits)]
+    candidates = [_enter_rule(board, fits, "words", fits.rule_of_words, fits.setting_of_words())]
+    if with_length and fits.compares_texts:
+        setting = fits.setting_of_length()
+        candidates.append(_enter_rule(board, fits, "length", fits.rule_of_length, setting))
     for prompt in prompts:
         if prompt.state.questions:
             continue  # heads over questions take words along
@@ -342,16 +370,17 @@ def add_word_candidates(job: Job, board: Board, prompts: Sequence[Candidate]) ->
     return candidates
 
 
-def _enter_words(board: Board, fits: WordFits) -> Candidate:
-    """Enter the candidate that words decide alone."""
+def _enter_rule(
+    board: Board, fits: WordFits, source: str, rule_outside: Callable[[int], WordRule], setting: Setting
+) -> Candidate:
+    """Enter the candidate that a rule decides for which no model is asked."""
     rules: dict[int, WordRule] = {}
     for fold in fits.folds:
-        rules[fold] = fits.rule_of_words(fold)
-    setting = fits.setting_of_words()
+        rules[fold] = rule_outside(fold)
     candidate = board.add(
         board.basic.state,
         parent=board.basic,
-        source="words",
+        source=source,
         setting=setting,
         cross_fitted=fits.cross_fitted(rules, setting),
     )

@@ -81,9 +81,9 @@ class WordRule:
 
     @property
     def name(self) -> str:
-        """``words`` where they decide alone, ``questions`` where answers to questions count, else ``stack``."""
+        """``words`` or ``length`` where that decides alone, ``questions`` where answers count, else ``stack``."""
         if self.is_alone:
-            return "words"
+            return "words" if self.reads_words else "length"
         if self.asks_questions:
             return "questions"
         return "stack"
@@ -91,6 +91,8 @@ class WordRule:
     @property
     def description(self) -> str:
         """Who decides, in words for people."""
+        if self.is_alone and not self.reads_words:
+            return "which of the two texts is longer decides, and no model is asked"
         if self.is_alone:
             return "a regression on words and overlap decides, and no model is asked"
         if self.asks_questions:

@@ -46,6 +46,8 @@ class Regression(TypedDict):
     intercepts: Sequence[float]  # of each output
     grams: Sequence[GramWeights]
     overlap: OverlapWeights
+    # where a unit compares two texts: what is added to each output if the first is longer, taken off if it is shorter
+    longer: NotRequired[Sequence[float]]
 
 
 class ReplyPart(TypedDict):
@@ -117,7 +119,17 @@ def regress(regression: Regression, judged: Sequence[str], evidence: str) -> lis
         for text, sign in zip(texts, (1.0, -1.0), strict=False):
             _add_grams(totals, block["grams"], text, sign)
     _add_overlap(totals, regression["overlap"], judged, evidence)
+    if "longer" in regression:
+        side = longer_side(judged)
+        for output, weight in enumerate(regression["longer"]):
+            totals[output] += side * weight
     return totals
+
+
+def longer_side(texts: Sequence[str]) -> int:
+    """Return 1 where the first of two texts has more characters, -1 where the second has; 0 for equal lengths."""
+    first_length, second_length = map(len, texts)
+    return (first_length > second_length) - (first_length < second_length)
 
 
 def _add_grams(totals: list[float], grams: Mapping[str, Sequence[float]], text: str, sign: float) -> None:
