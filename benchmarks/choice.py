@@ -2,9 +2,9 @@
 
 A basic prompt is right in 70 % of the cases. Of twelve other prompts one is better by ``--gain``, the others are up to
 .05 better or worse; without a gain all are as good as the basic one. Half of the luck of a case is the same for all
-prompts. Of the labels 30 % are train, 20 % dev, 50 % test, as jurist splits so few (``--shares`` gives others). The
-candidate is chosen on train and dev by the board, and proven on the test, over the basic prompt and over the best
-constant answer.
+prompts (``--shared`` gives another part). Of the labels 30 % are train, 20 % dev, 50 % test, as jurist splits so few
+(``--shares`` gives others). The candidate is chosen on train and dev by the board, and proven on the test, over the
+basic prompt and over the best constant answer.
 
 - the best estimate: what jurist does;
 - the strict gate: a gain of two errors that dev (p at most .1) and all cases (.05) show by themselves;
@@ -35,6 +35,7 @@ CANDIDATES = 12
 RIGHT = 0.70
 NEAR = 0.05
 SHARED = 0.5
+"""The part of the luck of a case that all prompts share."""
 SHAPES = ((200, 1), (34, 6))
 """Groups, and the units of each."""
 TOGETHER = 0.1
@@ -60,7 +61,7 @@ class World:
 
 
 def drawn(
-    groups: int, size: int, gain: float, positive: float, seed: int, shares_of_parts: Shares
+    groups: int, size: int, gain: float, positive: float, seed: int, shares_of_parts: Shares, shared: float
 ) -> World | None:
     """Return a world; ``None`` where a part has labels of one kind alone, which jurist refuses."""
     rng = np.random.default_rng([seed, groups])
@@ -68,7 +69,7 @@ def drawn(
     for _ in range(CANDIDATES - 1):
         shares.append(RIGHT + (rng.uniform(-NEAR, NEAR) if gain else 0.0))
     together = TOGETHER if size > 1 else 0.0
-    alone = 1.0 - SHARED - together
+    alone = 1.0 - shared - together
     order = rng.permutation(groups)
     first = round(groups * shares_of_parts[0])
     second = round(groups * (shares_of_parts[0] + shares_of_parts[1]))
@@ -84,7 +85,7 @@ def drawn(
         if len({case.gold for case in cases[part]}) < 2:
             return None
         units = len(cases[part])
-        luck = np.sqrt(SHARED) * rng.normal(size=units) + np.sqrt(alone) * rng.normal(
+        luck = np.sqrt(shared) * rng.normal(size=units) + np.sqrt(alone) * rng.normal(
             size=(len(shares), units)
         )
         luck += np.sqrt(together) * np.repeat(rng.normal(size=len(chosen)), size)
@@ -149,6 +150,12 @@ def main() -> None:
         "--positive", type=float, default=0.3, help="the share of positive labels (default: .3)"
     )
     parser.add_argument(
+        "--shared",
+        type=float,
+        default=SHARED,
+        help="the part of a case's luck that all prompts share, at most .9 (default: .5)",
+    )
+    parser.add_argument(
         "--shares", type=float, nargs=3, default=default_shares(200), help="of train, dev and test"
     )
     arguments = parser.parse_args()
@@ -164,7 +171,7 @@ def main() -> None:
             better: Counter[str] = Counter()
             runs = 0
             for seed in range(arguments.runs):
-                world = drawn(groups, size, gain, arguments.positive, seed, shares)
+                world = drawn(groups, size, gain, arguments.positive, seed, shares, arguments.shared)
                 if world is None:
                     continue
                 runs += 1

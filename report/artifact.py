@@ -174,9 +174,12 @@ class ArtifactReport:
         )
 
     def _document_of_refit(self) -> Document:
-        """Return the report of a version that is another one fitted again: what was tested, and what decides now."""
+        """Return the report of a version that was fitted again after another: what was tested, and what decides now."""
         card, artifact = self._card, self.artifact
         parent = f"{artifact.judge}@{card.parent}"
+        headline = f"{parent} fitted again on all labelled rows, and not tested itself"
+        if card.refit is not None and card.refit.choice is not None:
+            headline = f"chosen and fitted again on all labelled rows after {parent}, and not tested itself"
         step = choose_next_step(outcome_of(artifact, self.judge), "--gold labels.csv", self.store_option)
         commands = [
             (step.reason, step.command),
@@ -193,7 +196,7 @@ class ArtifactReport:
         return Document(
             subject=artifact.ref,
             about=f"fitted again {card.created[:10]} on {card.gold.name}",
-            headline=f"{parent} fitted again on all labelled rows, and not tested itself",
+            headline=headline,
             tone="open",
             lead=[card.refit_words],
             front=(

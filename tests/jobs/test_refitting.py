@@ -218,7 +218,7 @@ def test_remembered_rows_are_all_rows_and_no_model_is_asked(project: Path) -> No
         first = jurist.Store().load("route@1")
         assert "remembered rows" in first.fitted_parts
         count = server.count
-        ok("artifacts", "refit", "route@1", "--use", "--yes")
+        ok("artifacts", "refit", "route@1", "--same", "--use", "--yes")
         if first.fitted_parts == ("remembered rows",):
             assert server.count == count
         second = jurist.Store().load("route@2")
@@ -244,12 +244,12 @@ def test_a_stack_asks_each_row_once_within_its_budget_and_goes_on_where_it_stopp
         first = compile_stack(server, monkeypatch)
         assert first.fitted_parts == ("rule of words and replies",)
         count = server.count
-        stopped = cli("artifacts", "refit", "route@1", "--max-calls", "100", "--yes")
+        stopped = cli("artifacts", "refit", "route@1", "--same", "--max-calls", "100", "--yes")
         assert stopped.code != 0
         assert "--resume" in stopped.err
         assert server.count - count <= 100
         assert len(jurist.Store().list("route")) == 1
-        ok("artifacts", "refit", "route@1", "--max-calls", "400", "--resume", "--yes")
+        ok("artifacts", "refit", "route@1", "--same", "--max-calls", "400", "--resume", "--yes")
         assert server.count - count == 240
     second = jurist.Store().load("route@2")
     assert second.fitted_parts == first.fitted_parts
@@ -258,6 +258,64 @@ def test_a_stack_asks_each_row_once_within_its_budget_and_goes_on_where_it_stopp
     assert second.about.words.decide == "stack"
     assert second.about.spend is not None
     assert second.about.spend.calls == 240
+
+
+def keep_basic(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every search keep the basic prompt."""
+    monkeypatch.setattr(Board, "best", lambda board, dev, without=(): board.basic)
+
+
+def test_words_are_chosen_on_all_labels_where_the_search_kept_the_basic_prompt(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep_basic(monkeypatch)
+    first = compile_words()
+    assert (first.word_rule, first.about.decision.verdict) == (None, "nothing better found")
+    done = ok("artifacts", "refit", "route@1")
+    second = jurist.Store().load("route@2")
+    assert second.word_rule is not None
+    assert second.word_rule.is_alone
+    assert second.about.refit is not None
+    choice = second.about.refit.choice
+    assert choice is not None
+    assert (choice.kept, choice.decides, choice.over) == (False, "a regression on words", "the basic prompt")
+    assert choice.value > choice.value_before + 0.1
+    words = f"a regression on words is ahead of the basic prompt, with balanced_accuracy {choice.value:.3f}"
+    assert words in done.out
+    assert "Version 2 was not tested itself" in done.out
+    assert set(second.about.gold.seen) == all_ids(first)
+    with pytest.raises(ArtifactError, match="was not shown to be better"):
+        jurist.refit("route@1", use=True)
+
+
+def test_what_was_shown_to_be_better_stays_unless_another_is_ahead(project: Path) -> None:
+    compile_words()
+    assert "nothing was clearly better than version 1" in ok("artifacts", "refit", "route@1").out
+    chosen = jurist.Store().load("route@2")
+    same = jurist.refit("route@1", same=True)
+    assert (same.ref, same.word_rule) == ("route@3", chosen.word_rule)
+    assert same.about.refit is not None
+    assert same.about.refit.choice is None
+    assert jurist.refit("route@1").ref == "route@2"
+    assert jurist.refit("route@1", same=True).ref == "route@3"
+
+
+def test_words_that_must_not_decide_are_not_chosen_by_a_refit(project: Path) -> None:
+    ok("compile", "route.py:judge", "--gold", "gold.jsonl", "--optimizer", "threshold", "--no-words")
+    ok("artifacts", "refit", "route@1")
+    assert jurist.Store().load("route@2").word_rule is None
+
+
+def test_the_basic_prompt_and_that_of_the_version_are_asked_about_each_row_once(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    labelled = tickets(120, noise=0.25)
+    write_jsonl(Path("gold.jsonl"), labelled)
+    with Loopback(Knowing(labelled, 0.25)) as server:
+        compile_stack(server, monkeypatch)
+        count = server.count
+        ok("artifacts", "refit", "route@1", "--yes")
+        assert server.count - count == 120
 
 
 def _damage_gold() -> None:
@@ -304,7 +362,7 @@ def _change_gold() -> None:
     ("prepare", "ref", "options", "words"),
     [
         (compile_words, "route@9", (), "there is no route@9"),
-        (_compile_basic, "route@1", (), "nothing of route@1 is fitted to labels"),
+        (_compile_basic, "route@1", ("--same",), "nothing of route@1 is fitted to labels"),
         (_refit_first, "route@2", (), "route@2 is version 1 fitted again on all labelled rows already"),
         (_forget_first, "route@2", (), "route@2 has no proof on its card"),
         (_remember_first, "route@2", (), "that its gold set does not have"),

@@ -255,6 +255,43 @@ def test_words_of_length_alone_are_warned_of(tmp_path: Path) -> None:
     assert _fits(judge, tickets(160)).summary["warnings"] == []
 
 
+def pairs_of_lengths(count: int) -> list[dict[str, Any]]:
+    """Return pairs of which no two texts are as long, and of which the longer is preferred in four of five."""
+    draw = random.Random(4)
+    rows: list[dict[str, Any]] = []
+    for number in range(count):
+        texts = [" ".join(draw.choices(_FILLER, k=length)) for length in draw.sample(range(4, 30), 2)]
+        if len(texts[0]) == len(texts[1]):
+            texts[0] += "!"
+        longer, shorter = "first", "second"
+        if len(texts[0]) < len(texts[1]):
+            longer, shorter = shorter, longer
+        preferred = shorter if number % 5 == 0 else longer
+        rows.append({"left": texts[0], "right": texts[1], "better": preferred, "group": f"g{number}"})
+    return rows
+
+
+def test_the_longer_of_two_texts_decides_as_the_constant_answer_does(tmp_path: Path) -> None:
+    judge, _ = judge_of("better", tmp_path)
+    job = job_of(judge, pairs_of_lengths(100))
+    rule = WordFits(job).rule_of_length(None)
+    assert (rule.name, rule.is_alone) == ("length", True)
+    always_longer = judge.answer.constants(())["always the longer one"]
+    for case in job.train:
+        undecided = Verdict(id=case.id, status="verdict", values=(None,))
+        assert rule.decide(judge.answer, case, undecided).values == always_longer(case.inputs)
+
+
+def test_words_of_pairs_count_which_text_is_longer_and_warn_of_it(tmp_path: Path) -> None:
+    judge, _ = judge_of("better", tmp_path)
+    fits = _fits(judge, pairs_of_lengths(100))
+    (weight_of_second,) = fits.criteria[0].fits[None].regression["longer"]
+    assert weight_of_second < -0.5
+    assert any("length" in warning for warning in fits.summary["warnings"])
+    judge, rows = judge_of("labels", tmp_path)
+    assert "longer" not in _fits(judge, rows).criteria[0].fits[None].regression
+
+
 def _always(label: str) -> Any:
     def reply(body: dict[str, Any]) -> str:
         return f"[[ ## label ## ]]\n{label}\n\n[[ ## completed ## ]]"
@@ -344,7 +381,7 @@ def test_an_exported_file_weighs_words_and_replies_as_jurist_does(kind: str, tmp
     job = job_of(judge, rows)
     board = Board(job.judge, job.asker, job.context)
     board.score(board.basic, job.train + job.dev)
-    for candidate in add_word_candidates(job, board, [board.basic]):
+    for candidate in add_word_candidates(job, board, [board.basic], with_length=True):
         rule = candidate.setting.words
         assert rule is not None
         subject = Subject(
