@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -21,7 +21,6 @@ from ..text.ranking import words as _words
 from ..text.word_regression import (
     EvidenceWords,
     GramWeights,
-    OverlapWeights,
     Regression,
     grams_of,
     join_texts,
@@ -108,12 +107,7 @@ class UnitTexts:
 
     @cached_property
     def longer_sides(self) -> npt.NDArray[np.float64]:
-        """Array (units, 1): 1 where the first of two compared texts is longer, -1 where the second is.
-
-        It has no column where a unit does not compare two texts.
-        """
-        if len(self.judged) == 1:
-            return np.zeros((len(self.case_of_unit), 0))
+        """Array (units, 1): 1 where the first of two compared texts is longer, -1 where the second is."""
         sides = [longer_side(texts) for texts in zip(*self.judged, strict=True)]
         return np.array(sides, dtype=float).reshape(-1, 1)
 
@@ -212,7 +206,7 @@ def _select_words(units: UnitTexts, positions: Positions, placeholder: str) -> l
 
 
 class WordFeatures:
-    """The features that labelled units give: TF-IDF of their grams, their overlap, scaled, and the longer side."""
+    """The features that labelled units give: TF-IDF of their grams, and their overlap, scaled."""
 
     def __init__(self, units: UnitTexts, labelled: Positions) -> None:
         self.kinds: list[str] = []
@@ -233,19 +227,16 @@ class WordFeatures:
         self.centers = overlap.mean(axis=0)
         if len(units.judged) > 1:  # the difference of two texts is centred at 0 by design
             self.centers = np.zeros(overlap.shape[1])
-        self.figure_count = overlap.shape[1] + units.longer_sides.shape[1]
-        """The columns after those of the grams."""
         spread = overlap.std(axis=0)
         self.scales = np.where(spread > _LEAST_SPREAD, spread, 1.0)
 
     def transform(self, units: UnitTexts, positions: Positions) -> Matrix:
-        """Return the matrix of units x features: the blocks of grams, the overlap, and the longer side of pairs."""
+        """Return the matrix of units x features: the blocks of grams, then the overlap."""
         blocks: list[Matrix] = []
         gram_lists_of_kind = dict(zip(("judged", "evidence"), units.grams, strict=False))
         for kind, tfidf in zip(self.kinds, self.tfidf, strict=True):
             blocks.append(_tfidf_block(tfidf, gram_lists_of_kind[kind], positions))
         blocks.append(scipy.sparse.csr_array((units.overlap[positions] - self.centers) / self.scales))
-        blocks.append(scipy.sparse.csr_array(units.longer_sides[positions]))
         return scipy.sparse.hstack(blocks, format="csr")
 
 
@@ -306,9 +297,8 @@ class FittedWords:
                 weights_of_gram[gram] = _round_all([tfidf.idf_[column], *of_outputs])
             grams.append({"kind": kind, "grams": weights_of_gram})
             first_column += len(tfidf.vocabulary_)
-        after_overlap = first_column + len(self.features.centers)
         answer = self.judge.answer
-        regression: Regression = {
+        return {
             "learned": scale.learned,
             "outputs": outputs,
             "judged": list(answer.unit_fields),
@@ -318,20 +308,9 @@ class FittedWords:
             "overlap": {
                 "centers": _round_all(self.features.centers),
                 "scales": _round_all(self.features.scales),
-                "weights": [_round_all(row) for row in self.weights[:, first_column:after_overlap]],
+                "weights": [_round_all(row) for row in self.weights[:, first_column:]],
             },
         }
-        if after_overlap < self.weights.shape[1]:
-            regression["longer"] = _round_all(self.weights[:, after_overlap])
-        return regression
-
-    @property
-    def regression_on_length(self) -> Regression:
-        """The part of the regression that says which of two texts is longer, as data."""
-        regression = self.regression
-        without_overlap: OverlapWeights = {"centers": [], "scales": [], "weights": []}
-        intercepts = [0.0] * len(self.intercepts)
-        return {**regression, "intercepts": intercepts, "grams": [], "overlap": without_overlap}
 
 
 def _round_all(numbers: Iterable[float]) -> list[float]:
@@ -347,25 +326,29 @@ def fit_words(units: UnitTexts, labelled: Positions) -> FittedWords:
         fit = _FITS[units.judge.answer.scale.learned]
         features = WordFeatures(units, labelled)
         gold = _select(units.gold, labelled)
-        matrix = features.transform(units, labelled)
-        sides = units.longer_sides[labelled]
-        fitted = fit(units.judge, gold, features, matrix[:, : matrix.shape[1] - sides.shape[1]])
-        if not sides.shape[1]:
-            return fitted
-        # Which text is longer tells more of preferences than few labels can show of words. Fitted by itself, its
-        # log odds are added to those of the words, as those of a reply are.
-        weights_of_side = _fit_longer_side(units.judge, gold, fitted.outputs, sides)
-        return replace(fitted, weights=np.hstack([fitted.weights, weights_of_side]))
+        return fit(units.judge, gold, features, features.transform(units, labelled))
 
 
-def _fit_longer_side(judge: Judge, gold: Sequence[Value], outputs: Sequence[Value], sides: Floats) -> Floats:
-    """Return the array (outputs, 1) of what the longer of two compared texts weighs, fitted without words."""
-    if len(set(gold)) < 2:
-        return np.zeros((1, 1))
-    codes = list(map(list(outputs).index, gold))
-    model = LogisticRegression(class_weight=_class_weight(judge), fit_intercept=False).fit(sides, codes)
-    weights: Floats = model.coef_
-    return weights
+def fit_longer_side(units: UnitTexts, labelled: Positions) -> Regression:
+    """Return the regression on which of two compared texts is longer alone, fitted to labelled units, as data."""
+    gold = _select(units.gold, labelled)
+    outputs = sorted(set(gold), key=str)
+    weights = np.zeros((1, 1))
+    if len(outputs) > 1:
+        # Without an intercept no side is preferred by its place.
+        model = LogisticRegression(class_weight=_class_weight(units.judge), fit_intercept=False)
+        with threadpool_limits(1):
+            weights = model.fit(units.longer_sides[labelled], list(map(outputs.index, gold))).coef_
+    return {
+        "learned": "label",
+        "outputs": list(map(units.judge.answer.scale.to_json, outputs)),
+        "judged": list(units.judge.answer.unit_fields),
+        "evidence": [],
+        "intercepts": [0.0] * len(weights),
+        "grams": [],
+        "overlap": {"centers": [], "scales": [], "weights": []},
+        "longer": _round_all(weights[:, 0]),
+    }
 
 
 def _frequent_words(texts: Sequence[Sequence[str]], limit: int) -> list[str]:

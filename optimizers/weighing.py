@@ -15,16 +15,14 @@ _WATCHED: Final = 20
 _FEW_GROUPS: Final = 2
 _MOST: Final = 0.5
 """The share of the spread that length may make, and of the watched grams that may occur in a few groups."""
-_FIGURE_NAMES: Final = (
+_OVERLAP_NAMES: Final = (
     "words that the evidence has",
     "pairs of words that the evidence has",
     "the length of the text",
     "the length of the evidence",
-    "the longer of both texts",
 )
-"""The names of the figures after the grams: of overlap, then, where a unit compares two texts, the longer side."""
-_LENGTHS: Final = (2, 3, 4)
-"""The places of lengths among these figures."""
+_LENGTHS: Final = (2, 3)
+"""The places of the lengths among the figures of overlap."""
 _NUMBER_ENDS: Final = ("lower", "higher")
 
 
@@ -48,8 +46,7 @@ def weigh_words(fit: FittedWords, units: UnitTexts, labelled: Positions) -> Weig
     warnings: list[str] = []
     total = np.abs(influences).max(axis=0)
     warnings += _warn_of_length(fit, matrix)
-    gram_count = len(names) - fit.features.figure_count
-    warnings += _warn_of_topics(units, labelled, matrix, names[:gram_count], total)
+    warnings += _warn_of_topics(units, labelled, matrix, names, total)
     return Weighing(heaviest, warnings)
 
 
@@ -60,7 +57,7 @@ def _feature_names(fit: FittedWords) -> list[str]:
         grams = sorted(tfidf.vocabulary_, key=tfidf.vocabulary_.__getitem__)
         for gram in grams:
             names.append(f'"{gram}"' if kind == "judged" else f'"{gram}" in the evidence')
-    names.extend(_FIGURE_NAMES[: fit.features.figure_count])
+    names.extend(_OVERLAP_NAMES)
     return names
 
 
@@ -85,8 +82,8 @@ def _by_side(fit: FittedWords, influences: Floats) -> list[tuple[str, Floats]]:
 
 def _warn_of_length(fit: FittedWords, matrix: Matrix) -> list[str]:
     """Return a warning where most of what words say follows the lengths of texts; else nothing."""
-    first_figure = matrix.shape[1] - fit.features.figure_count
-    columns = [first_figure + place for place in _LENGTHS if place < fit.features.figure_count]
+    first_overlap = matrix.shape[1] - len(_OVERLAP_NAMES)
+    columns = [first_overlap + place for place in _LENGTHS]
     of_lengths = matrix[:, columns] @ fit.weights[:, columns].T
     of_all = matrix @ fit.weights.T
     if float(np.std(of_lengths)) < _MOST * float(np.std(of_all)):
@@ -95,19 +92,20 @@ def _warn_of_length(fit: FittedWords, matrix: Matrix) -> list[str]:
 
 
 def _warn_of_topics(
-    units: UnitTexts, labelled: Positions, matrix: Matrix, grams: Sequence[str], influences: Floats
+    units: UnitTexts, labelled: Positions, matrix: Matrix, names: Sequence[str], influences: Floats
 ) -> list[str]:
     """Return a warning where most of the heaviest grams occur in a few groups only; else nothing."""
     groups = np.array(units.groups(labelled))
     if len(set(groups.tolist())) <= 2 * _FEW_GROUPS:
         return []
-    heaviest = np.argsort(-influences[: len(grams)], kind="stable")[:_WATCHED]
+    gram_count = len(names) - len(_OVERLAP_NAMES)
+    heaviest = np.argsort(-influences[:gram_count], kind="stable")[:_WATCHED]
     columns = matrix.tocsc()
     rare: list[str] = []
     for place in heaviest:
         rows = columns[:, [place]].nonzero()[0]
         if len(set(groups[rows].tolist())) <= _FEW_GROUPS:
-            rare.append(grams[place])
+            rare.append(names[place])
     if len(rare) <= _MOST * len(heaviest):
         return []
     return [

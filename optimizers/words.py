@@ -23,7 +23,7 @@ from ..text.word_regression import CriterionRule, ReplyPart
 from .base import Job
 from .board import Board, Candidate
 from .candidate import Setting
-from .learners import FittedWords, UnitTexts, fit_words, make_folds
+from .learners import FittedWords, UnitTexts, fit_longer_side, fit_words, make_folds
 from .offsets import fit_offsets
 from .weighing import weigh_words
 
@@ -158,7 +158,8 @@ class WordFits:
 
     def rule_of_length(self, fold: int | None) -> WordRule:
         """Return the rule that the longer of two texts decides, fitted outside a fold; on all cases for ``None``."""
-        regression = self.criteria[0].fits[fold].regression_on_length
+        (criterion,) = self.criteria
+        regression = fit_longer_side(criterion.units, criterion.outside(fold))
         return WordRule(criteria=({"criterion": NO_CRITERION, "regression": regression, "reply": None},))
 
     def setting_of_length(self) -> Setting:

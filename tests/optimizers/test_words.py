@@ -274,22 +274,13 @@ def pairs_of_lengths(count: int) -> list[dict[str, Any]]:
 def test_the_longer_of_two_texts_decides_as_the_constant_answer_does(tmp_path: Path) -> None:
     judge, _ = judge_of("better", tmp_path)
     job = job_of(judge, pairs_of_lengths(100))
-    rule = WordFits(job).rule_of_length(None)
-    assert (rule.name, rule.is_alone) == ("length", True)
+    fits = WordFits(job)
+    rule = fits.rule_of_length(None)
+    assert (rule.name, rule.is_alone, fits.setting_of_length().words) == ("length", True, rule)
     always_longer = judge.answer.constants(())["always the longer one"]
     for case in job.train:
         undecided = Verdict(id=case.id, status="verdict", values=(None,))
         assert rule.decide(judge.answer, case, undecided).values == always_longer(case.inputs)
-
-
-def test_words_of_pairs_count_which_text_is_longer_and_warn_of_it(tmp_path: Path) -> None:
-    judge, _ = judge_of("better", tmp_path)
-    fits = _fits(judge, pairs_of_lengths(100))
-    (weight_of_second,) = fits.criteria[0].fits[None].regression["longer"]
-    assert weight_of_second < -0.5
-    assert any("length" in warning for warning in fits.summary["warnings"])
-    judge, rows = judge_of("labels", tmp_path)
-    assert "longer" not in _fits(judge, rows).criteria[0].fits[None].regression
 
 
 def _always(label: str) -> Any:
