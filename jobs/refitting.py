@@ -151,7 +151,9 @@ class _RefitPlan(Recompilation):
             number = (len(self.cases) * samples, len(self.cases) * samples)
             asks.append(make_ask("judge", asker, [self.model], self.cases, number))
             asks += make_embedding_asks("judge", asker, len(self.cases), self.cases)
-        return CostEstimate(what=plural(len(self.cases), "labelled row"), asks=tuple(asks), budget=self.budget)
+        return CostEstimate(
+            what=plural(len(self.cases), "labelled row"), asks=tuple(asks), budget=self.budget
+        )
 
 
 @checked
