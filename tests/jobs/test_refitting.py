@@ -260,16 +260,12 @@ def test_a_stack_asks_each_row_once_within_its_budget_and_goes_on_where_it_stopp
     assert second.about.spend.calls == 240
 
 
-def keep_basic(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every search keep the basic prompt."""
-    monkeypatch.setattr(Board, "best", lambda board, dev, without=(): board.basic)
-
-
 def test_words_are_chosen_on_all_labels_where_the_search_kept_the_basic_prompt(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keep_basic(monkeypatch)
-    first = compile_words()
+    monkeypatch.setattr(Board, "best", lambda board, dev, without=(): board.basic)
+    ok("compile", "route.py:judge", "--gold", "gold.jsonl", "--optimizer", "threshold")
+    first = jurist.Store().load("route@1")
     assert (first.word_rule, first.about.decision.verdict) == (None, "nothing better found")
     done = ok("artifacts", "refit", "route@1")
     second = jurist.Store().load("route@2")
