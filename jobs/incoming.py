@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ..errors import UsageError, system_message
 from ..gold.files import Place, find_text_fault
@@ -296,7 +297,7 @@ def _add_names_to_argument(source: str, variable: str, argument: str, names: Map
     value = _argument_value(call, argument)
     text = source
     if value is None:
-        text = _add_argument(source, call, f"{argument}={_dictionary(names)}")
+        text = _add_argument(source, call, f"{argument}={_dictionary_source(names)}")
     else:
         try:
             written = ast.literal_eval(value)
@@ -305,7 +306,7 @@ def _add_names_to_argument(source: str, variable: str, argument: str, names: Map
         if not isinstance(written, dict):
             return None
         if not names.items() <= written.items():
-            text = _replace_expression(source, value, _dictionary({**written, **names}))
+            text = _replace_expression(source, value, _dictionary_source({**written, **names}))
     # The syntax tree leaves out brackets around an expression, so the new text may stand in the wrong place.
     changed = _judge_call(text, variable)
     if changed is None or _argument_value(changed, argument) is None:
@@ -388,7 +389,16 @@ def _offset(source: str, line: int, column: int) -> int:
     return offset
 
 
-def _dictionary(names: Mapping[str, str]) -> str:
+def _dictionary_source(names: Mapping[Any, object]) -> str:
     """Return the source of a dictionary, on one line."""
-    pairs = [f"{_quoted(theirs)}: {_quoted(ours)}" for theirs, ours in names.items()]
+    pairs: list[str] = []
+    for name, meaning in names.items():
+        pairs.append(f"{_literal_source(name)}: {_literal_source(meaning)}")
     return "{" + ", ".join(pairs) + "}"
+
+
+def _literal_source(value: object) -> str:
+    """Return the source of a literal: a text between double quotes, or another value, such as ``None``."""
+    if isinstance(value, str):
+        return _quoted(value)
+    return repr(value)

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from ..programs.own_answer import OwnAnswer
 
 _SPLIT_PARTS = ("train", "dev", "test")
+_MAPPING_PARTS = ("columns", "labels", "merge", "groups")
+"""The parts of a mapping of gold, as ``to_json`` of :class:`jurist.RowMapping` writes them."""
 Votes = Annotated[int, Field(ge=1, le=1000)]
 """A number of samples, or of votes among them."""
 Weights = dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]]
@@ -310,9 +312,11 @@ class GoldFileCard(Part):
     @field_validator("mapping")
     @classmethod
     def _check_mapping(cls, mapping: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
-        unknown = sorted(mapping.keys() - {"columns", "labels", "merge"})
+        unknown = sorted(mapping.keys() - set(_MAPPING_PARTS))
         if unknown:
-            raise ValueError(f"it maps {unknown[0]}, which is not columns, labels or merge")
+            raise ValueError(
+                f"it maps {unknown[0]}, which is not {', '.join(_MAPPING_PARTS[:-1])} or {_MAPPING_PARTS[-1]}"
+            )
         return mapping
 
     @property

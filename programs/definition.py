@@ -53,8 +53,8 @@ _SETTINGS = (
     "common",
     "temperature",
 )
-_READING_SETTINGS = ("columns", "values", "merge")
-"""Settings about how the user's own files are read, which are written only where a judge has them."""
+_RARE_SETTINGS = ("columns", "values", "merge", "most_cases")
+"""Settings that are written only where a judge has them."""
 _OPTIONS_KEY = "options"
 """The key of the options, in the definition of a judge that declares some."""
 _FORMER_SETTINGS = ("strictness", "tiers")
@@ -119,7 +119,7 @@ def _judge_settings(judge: Judge) -> dict[str, object]:
     settings: dict[str, object] = {}
     for name in _SETTINGS:
         settings[name] = _setting_data(getattr(judge, name))
-    for name in _READING_SETTINGS:
+    for name in _RARE_SETTINGS:
         setting = getattr(judge, name)
         if setting:
             settings[name] = _setting_data(setting)
@@ -160,7 +160,7 @@ def read_definition(data: Mapping[str, Any]) -> Judge:
 
 def _are_alike(judge: Judge, copy: Judge) -> bool:
     """Say whether a judge that was read from a definition has the settings, prompts and fields of the judge itself."""
-    for name in (*_SETTINGS, *_READING_SETTINGS, "answer", "template", "options", "ambiguities"):
+    for name in (*_SETTINGS, *_RARE_SETTINGS, "answer", "template", "options", "ambiguities"):
         if getattr(judge, name) != getattr(copy, name):
             return False
     if _prompts_and_fields(judge) != _prompts_and_fields(copy):

@@ -19,6 +19,7 @@ from jurist.errors import GoldError
 from jurist.gold.copies import find_near_cases, sketched_rows
 from jurist.gold.goldset import Gold
 from jurist.gold.splits import near_groups_words
+from jurist.keeping.card_parts import GoldFileCard
 from jurist.programs.fect import FECT
 from jurist.programs.judge import Judge
 
@@ -257,6 +258,12 @@ def test_a_chain_of_near_copies_is_told_and_can_be_kept_apart() -> None:
     split = apart.split(0)
     assert len({case.group for part in (split.train, split.dev, split.test) for case in part}) == 39
     assert jurist.RowMapping.of_json(apart.mapping).keep_groups, "the card reads it again"
+
+
+def test_a_card_takes_every_part_of_a_mapping() -> None:
+    mapping = jurist.RowMapping(columns={"a": "b"}, labels={"y": "yes"}, merge="median", keep_groups=True)
+    card = GoldFileCard.model_validate({"mapping": mapping.to_json()})
+    assert jurist.RowMapping.of_json(card.mapping) == mapping
 
 
 def test_near_copies_of_one_text_are_no_chain() -> None:

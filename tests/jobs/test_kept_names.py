@@ -30,6 +30,10 @@ WRITTEN: dict[str, tuple[str, str]] = {
         CALL.format(', columns={"a": "b", "Antwort": "x"}'),
         CALL.format(', columns={"a": "b", "Antwort": "reply", "Ann\'s view": "rater:ann"}'),
     ),
+    "added to values that are no texts": (
+        CALL.format(", columns={'a': None, 1: True}"),
+        CALL.format(f', columns={{"a": None, 1: True, {SAYS[1:]}'),
+    ),
     "there already": (CALL.format(f", columns={SAYS}"), CALL.format(f", columns={SAYS}")),
 }  # fmt: skip
 

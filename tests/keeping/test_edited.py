@@ -4,6 +4,7 @@ import contextlib
 import functools
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -186,12 +187,18 @@ def test_a_stranger_s_card_does_not_make_a_file_be_executed() -> None:
 # -- definitions -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("judge", [POLITE, COT, CHECK, FLAG], ids=lambda judge: judge.name)
+LIMITED = replace(POLITE, name="limited", most_groups=(3, 2), most_cases=("reply", 2), merge="unanimous")
+
+
+@pytest.mark.parametrize("judge", [POLITE, COT, CHECK, FLAG, LIMITED], ids=lambda judge: judge.name)
 def test_a_plain_judge_is_made_again_of_its_definition(judge: Judge) -> None:
     data = write_definition(judge)
     assert data is not None
     made = read_definition(json.loads(json.dumps(data)))
     assert write_definition(made) == data
+    for field in fields(Judge):
+        if field.name not in ("signature", "program"):
+            assert getattr(made, field.name) == getattr(judge, field.name), field.name
     keys = ("labels", "positive", "inputs", "types", "output_field")
     assert all(build_card(judge, CardContent())[key] == build_card(made, CardContent())[key] for key in keys)
 
