@@ -42,7 +42,6 @@ class Outcome:
     labels_to_prove: int | None = None  # where the two prompts differ, that mostly show the gain
     labels_in_all: int | None = None  # of a gold set, that mostly show the gain
     is_refit: bool = False  # whether it is another version with its parts fitted again
-    fitted_words: str = ""  # what of it is fitted to labels
     rows_to_refit: int | None = (
         None  # labelled rows in all, where more of them make its words or shown rows better
     )
@@ -74,8 +73,8 @@ def choose_next_step(outcome: Outcome, row_options: str, store_option: str = "")
     if outcome.verdict == "better" and outcome.rows_to_refit:
         command = f"jurist artifacts refit {outcome.ref} --use{store_option}"
         reason = (
-            f"its {outcome.fitted_words} fitted again on all {outcome.rows_to_refit} labelled rows, those of the test "
-            "too; the refit itself is not tested"
+            f"it chooses and fits again on all {outcome.rows_to_refit} labelled rows, those of the test too, and keeps "
+            f"{outcome.ref} unless another is ahead; the refit itself is not tested"
         )
         return NextStep(command=command, reason=reason)
     if outcome.verdict == "better":
@@ -140,7 +139,6 @@ def outcome_of(artifact: Artifact, judge: Judge, *, by_labels: str = "") -> Outc
         labels_to_prove=labels_to_prove,
         labels_in_all=labels_in_all,
         is_refit=card.refit is not None,
-        fitted_words=" and ".join(artifact.fitted_parts),
         rows_to_refit=_rows_to_refit(artifact),
     )
 
