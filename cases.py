@@ -45,7 +45,7 @@ class Case:
         ratings: each rater's own values, kept beside the merged ``gold``.
         source: ``file:line`` for messages.
         reason: why people gave these labels, in their own words; only those of train are ever shown to a model.
-        draw: the number of its first sample: cases with the same inputs and other numbers are other draws.
+        draw: the number of its first sample, from 0. Cases with equal inputs are different cases if their draws differ.
         spans: (start, end) of each unit in the text it was taken from, where the row gave that text; else empty.
         row: the row that it was read from, under the judge's names for columns; empty if it was read from none.
         source_row: that row as the source has it.

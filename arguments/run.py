@@ -19,6 +19,7 @@ from .options import choice, file_name, flag, option, positional
 
 
 def _shard(text: str) -> tuple[int, int]:
+    """Return the number of a shard, from 1, and the number of all shards, which ``2/4`` names."""
     number, _, shards = text.partition("/")
     if not (number.isdecimal() and shards.isdecimal() and 1 <= int(number) <= int(shards)):
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is no shard: write 2/4 for the second of four")

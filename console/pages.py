@@ -91,7 +91,7 @@ def _reviewed_gold(options: ReviewOptions) -> tuple[Gold, str, list[Judged]]:
         problem = "--column and --map say how a file is read, and none is named"
         raise UsageError(problem, hint="add --gold F")
     name = gold_source(artifact.about.gold, store)
-    return Gold.again(artifact.about.gold, judge, name, labelled=False), name, judged
+    return Gold.read_again(artifact.about.gold, judge, name, labelled=False), name, judged
 
 
 def _lines_to_review(

@@ -1,4 +1,4 @@
-"""From options to stores and gold. Nothing here asks a model, so that DSPy is not imported to read rows."""
+"""Stores, mappings and gold from the options of a command. Nothing here asks a model, or imports DSPy."""
 
 import os
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ def store_of(options: StoreOptions) -> Store:
 
 
 def check_apart(output: str | None, *inputs: str) -> None:
-    """Refuse to write over what is read: of labels there is mostly no other copy."""
+    """Refuse an output that is one of the inputs: often there is no other copy of labels."""
     for source in inputs:
         if output is None or not Path(output).exists():
             continue
@@ -36,7 +36,7 @@ def check_apart(output: str | None, *inputs: str) -> None:
 
 
 def mapping_of(options: NameOptions) -> RowMapping:
-    """Return the names of columns and labels in the user's files."""
+    """Return the mapping of columns and labels in the user's files."""
     mapping = RowMapping(columns=dict(options.columns), labels=dict(options.labels))
     if isinstance(options, RaterOptions):
         mapping = replace(mapping, raters=options.raters, merge=options.merge)
@@ -48,7 +48,7 @@ def mapping_of(options: NameOptions) -> RowMapping:
 def gold_of(
     source: str | Sequence[str], judge: Judge, options: RowOptions, *, labelled: bool = True
 ) -> "Gold":
-    """Return gold, read as the options say; rows that they set aside are said."""
+    """Return gold, read as the options say; print its notes, and how many rows were set aside."""
     from ..gold.goldset import Gold
 
     rejects = rejects_of(options)
@@ -62,7 +62,7 @@ def gold_of(
 
 
 def rejects_of(options: RowOptions) -> Rejects | None:
-    """Return the rows that go to the file of ``--rejects``; ``None`` if no file is named."""
+    """Return the collector of unusable rows, which writes the file of ``--rejects``; ``None`` if no file is named."""
     if options.rejects is None:
         return None
     return Rejects(options.rejects)

@@ -275,7 +275,7 @@ def _canary(options: RunOptions, loaded: LoadedJudge, on_row: Callable[[], None]
     try:
         if loaded.artifact:
             origin = loaded.artifact.about.gold
-            gold = Gold.again(origin, loaded.judge, gold_source(origin, store_of(options)))
+            gold = Gold.read_again(origin, loaded.judge, gold_source(origin, store_of(options)))
     except GoldError as error:
         hint = "put it where it was when the version was compiled"
         raise GoldError(f"the gold of {loaded.name}: {error.message}", hint=hint) from error

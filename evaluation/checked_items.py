@@ -40,7 +40,7 @@ class Check(pydantic.BaseModel, frozen=True):
 
     @classmethod
     def of(cls, outcome: Any) -> "Check":
-        """Return a check from what it gave: a check, a bool, one of the words, or ``verdict`` and ``reason``."""
+        """Return the check for the outcome of a user's: a check, a bool, a verdict, or ``verdict`` and ``reason``."""
         if isinstance(outcome, cls):
             return outcome
         verdict = outcome
@@ -82,7 +82,7 @@ class CheckedItem:
 
 
 def items_of(value: Value | None) -> tuple[CheckedItem, ...]:
-    """Return a value as the items that it is; none for no value."""
+    """Return the items of a value; none where the value is missing."""
     if isinstance(value, tuple):
         return value
     return ()
@@ -145,7 +145,7 @@ class CheckedItems(Scale):
         return passing_items == expected_items
 
     def similarity(self, gold: Items, value: Items) -> float:
-        """The share of the verdicts that are the same, in [0, 1]."""
+        """Return the share of the verdicts that are equal at the same place, in [0, 1]."""
         gold_verdicts = _verdicts_of(gold)
         verdicts = _verdicts_of(value)
         equal = 0
@@ -159,7 +159,7 @@ class CheckedItems(Scale):
 
     @property
     def expected(self) -> Items:
-        """The items of a document for which nothing is left to be desired: as many as there should be, and all pass."""
+        """The gold of every document: as many items as are wanted, all of which pass all checks."""
         all_yes = (Check(verdict="yes"),) * len(self.checks)
         return (CheckedItem(content="null", checks=all_yes),) * self.items
 
@@ -170,8 +170,8 @@ class CheckedItems(Scale):
     def cell(self, written: str) -> None:
         return None
 
-    def item(self, data: object, verdicts: object) -> CheckedItem:
-        """Make an item of JSON values and what each check says of it. Raises ``ValueError`` for other checks."""
+    def make_item(self, data: object, verdicts: object) -> CheckedItem:
+        """Return an item made of JSON values and the outcome of each check. Raises ``ValueError`` for other checks."""
         if not isinstance(verdicts, Mapping):
             raise ValueError(f"an item came with the checks {verdicts}, not {list(self.checks)}")
         if set(verdicts) != set(self.checks):
@@ -183,7 +183,7 @@ class CheckedItems(Scale):
 
     def of_json(self, data: Any) -> Items:
         try:
-            return tuple(self.item(entry["item"], entry["checks"]) for entry in data)
+            return tuple(self.make_item(entry["item"], entry["checks"]) for entry in data)
         except (TypeError, KeyError, ValueError) as error:
             raise ValueError(f"these are no checked items: {error}") from error
 
@@ -215,7 +215,7 @@ class CheckedItems(Scale):
         return lines
 
     def category(self, value: Items) -> str:
-        """The checks that failed on some item, by which causes are grouped; ``passed`` without any."""
+        """Return the names of the checks that failed on some item, or ``passed``: failures are grouped by it."""
         failed_checks = []
         for place, name in enumerate(self.checks):
             if any(item.verdicts[place] != "yes" for item in items_of(value)):
@@ -226,7 +226,7 @@ class CheckedItems(Scale):
         return f'what is written from "{text[:SHOWN]}" must pass {", ".join(self.checks)}'
 
     def feedback(self, text: str, gold: Items, value: Items | None) -> str:
-        """The items that did not pass, with the checks that failed and why."""
+        """Return the items that did not pass in words, with the checks that failed and why."""
         items = items_of(value)
         if not items:
             return "no usable item was written"

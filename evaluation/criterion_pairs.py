@@ -13,7 +13,7 @@ from .units import encode
 
 @dataclass(frozen=True, kw_only=True)
 class Criterion(Paired):
-    """One criterion of two systems; what it shows is held to Holm's correction over all criteria."""
+    """Two systems compared on one criterion; direction and interval keep Holm's correction over all criteria."""
 
     units: int
     corrected: tuple[float, float]  # one-sided p that the second is better, and worse, by Holm
@@ -21,20 +21,20 @@ class Criterion(Paired):
 
     @property
     def direction(self) -> Direction | None:
-        better, worse = self.levels
-        if self.test.better < better:
+        level_better, level_worse = self.levels
+        if self.test.better < level_better:
             return "better"
-        if self.test.worse < worse:
+        if self.test.worse < level_worse:
             return "worse"
         return None
 
     @property
     def interval(self) -> Interval:
-        better, worse = self.levels
-        return self.interval_at(better, worse)
+        level_better, level_worse = self.levels
+        return self.interval_at(level_better, level_worse)
 
     def to_card(self) -> dict[str, object]:
-        """Plain types, ready for JSON."""
+        """Return the figures of the criterion as JSON values, as a card has them."""
         return {
             "metric": self.metric,
             "basic": self.value_before,
@@ -50,7 +50,10 @@ class Criterion(Paired):
 
 
 def labelled_criteria(scale: Scale, *sets: Sequence[Row]) -> Iterator[tuple[str, Scale, list[Sequence[Row]]]]:
-    """Yield each criterion that people labelled, its scale, and the rows cut to it; nothing without criteria."""
+    """Yield each criterion that people labelled, its scale, and the rows of each set with its answers alone.
+
+    A scale without criteria yields nothing.
+    """
     if not isinstance(scale, CriteriaScale):
         return
     for criterion, criterion_scale in scale.scales.items():
@@ -61,7 +64,7 @@ def labelled_criteria(scale: Scale, *sets: Sequence[Row]) -> Iterator[tuple[str,
             yield criterion, criterion_scale, criterion_sets
 
 
-def by_criterion(
+def compare_by_criterion(
     scale: Scale, first: Sequence[Row], second: Sequence[Row], *, seed: int, tested: float
 ) -> dict[str, Criterion]:
     """Compare two systems by the default metric of each criterion that people labelled; none without criteria."""

@@ -3,10 +3,10 @@
 Where both say the same, a label cannot tell which one is better. So units are drawn at random from those on which the
 answers differ, one a group, and people label them: a *win* is a unit by which the second prompt gains in the judge's
 metric, a *loss* one by which it loses, and a tie neither. What a unit counts in the metric follows from the sealed
-test, where the labels of all units are known: in balanced accuracy a unit of a class that a tenth of them are of counts
-five times as much as an average one. The test flips which prompt each unit speaks for, with two more units of the
-largest weight flipped along, once each way, as in the proof (:mod:`.paired`); of units that count alike it is hardly
-other than the sign test. The gain is the share of units that differ, times the mean gain of a differing unit.
+test, where the labels of all units are known: in balanced accuracy, a unit of a class that has a tenth of all units
+counts five times as much as an average unit. The test flips which prompt each unit speaks for, with two more units of
+the largest weight flipped along, once each way, as in the proof (:mod:`.paired`); where all units count alike it is
+nearly the sign test. The gain is the share of units that differ, times the mean gain of a differing unit.
 
 The interval combines that of the rate (the jackknife over groups) and that of the mean gain, which is made from the
 test, by the method of variance estimates recovery (Zou and Donner 2008). It excludes 0 exactly where the test shows a
@@ -69,7 +69,7 @@ class GainEstimates:
 
     @classmethod
     def certain(cls, gains: Sequence[float], largest: float) -> "GainEstimates":
-        """Return gains whose weights are known exactly."""
+        """Return gains whose weights are known exactly: other luck would have changed nothing."""
         by_unit = np.array(gains, dtype=np.float64)
         by_unit[np.abs(by_unit) < _ROUNDING] = 0.0
         exact = LabelGains(by_unit=by_unit, largest=largest)
@@ -88,7 +88,7 @@ class UnitGains:
     def of(
         cls, first: Sequence[Row], second: Sequence[Row], metric: Metric, comparison: Scale
     ) -> "UnitGains":
-        """Return the worth of answers between two prompts, by their answers to the same labelled rows."""
+        """Return the gains by further units, from the answers of two prompts to the same labelled rows."""
         first_rows = tuple(replace(row, id=f"1 {row.id}") for row in first)
         second_rows = tuple(replace(row, id=f"2 {row.id}") for row in second)
         return cls(metric=metric, comparison=comparison, rows=first_rows + second_rows)
@@ -104,7 +104,10 @@ class UnitGains:
         return max(abs(self.gain(gold, None, gold)) for gold in golds)
 
     def estimates(self, units: Sequence[LabelledUnit], level: float) -> GainEstimates:
-        """Return the gains by labelled units, and how a sealed test of other luck would weigh them at a level."""
+        """Return the gains by labelled units, and how far the luck of the sealed test may have moved their weights.
+
+        ``level`` is that of the one-sided test which the gains are made for.
+        """
         answers = _answers_to(units)
         golds = set(self.comparison.domain)
         if not golds:
@@ -131,14 +134,14 @@ class UnitGains:
         if weights_error <= _ROUNDING:
             return GainEstimates(estimate=estimate, low=estimate, high=estimate)
 
-        # So many errors of the weights, on top of the error of the labels, make the error of both together.
+        # The error of the labels plus this many errors of the weights is the error of both together.
         labels_error = math.sqrt(float((estimate.by_unit**2).sum())) / len(units)
         quantile = t_quantile(1.0 - level, blocks - 1)
-        errors = quantile * (math.hypot(labels_error, weights_error) - labels_error) / weights_error
-        errors = max(1.0, errors)
+        error_count = quantile * (math.hypot(labels_error, weights_error) - labels_error) / weights_error
+        error_count = max(1.0, error_count)
         # Each group counts for less, or more, by how far it pulls: the least favourable family (Efron 1981).
         pull_of_group = pulls @ (1 - without_block)
-        tilt = errors * pull_of_group * (blocks - 1) / (blocks * weights_error)
+        tilt = error_count * pull_of_group * (blocks - 1) / (blocks * weights_error)
         against = np.exp(-tilt)
         in_favour = np.exp(tilt)
         return GainEstimates(
@@ -166,7 +169,7 @@ class _WorthTable:
     @classmethod
     def of(cls, gains: UnitGains, answers: Sequence[Answered]) -> "_WorthTable":
         """Return the table of some rows and answers."""
-        # Rows are sorted by group, so one more unit with each answer comes after all that are there.
+        # ``encode`` sorts by the names of groups: "unit" comes after "row", so the added units come last.
         rows = [replace(row, group=f"row {row.group}") for row in gains.rows]
         for place, (gold, answer) in enumerate(answers):
             name = f"unit {place:09}"
@@ -321,7 +324,7 @@ takes more, more gold is of more use."""
 def foresee_labels(
     first: Sequence[Row], second: Sequence[Row], metric: Metric, comparison: Scale, level: float
 ) -> int | None:
-    """Return with how many labels where two prompts differ the gain of the second is mostly shown (a power of .8).
+    """Return the number of labels, where two prompts differ, that show the gain of the second with a power of .8.
 
     Args:
         first, second: the answers of both to the same labelled rows, such as those of a sealed test. The gain, and how
@@ -361,7 +364,7 @@ def _differing_units(first: Sequence[Row], second: Sequence[Row], comparison: Sc
 
 
 def _as_win_share(gains: LabelGains, labels: int) -> float:
-    """Return the share of wins, where units count alike, of the same mean for its spread as some gains have."""
+    """Return the share of wins, among units that count alike, with the same ratio of mean to spread as some gains."""
     mean_gain = float(gains.by_unit.mean())
     variance = float((gains.by_unit**2).mean())
     if mean_gain <= 0.0:
@@ -371,8 +374,8 @@ def _as_win_share(gains: LabelGains, labels: int) -> float:
     return 0.5 + 0.5 * mean_gain / math.sqrt(variance)
 
 
-def credit(comparison: Scale, gold: Value, value: Value | None) -> float:
-    """Return the credit of an answer, 0 to 1: 0 or 1 where answers are right or wrong, 0 without one."""
+def correctness(comparison: Scale, gold: Value, value: Value | None) -> float:
+    """Return 1 for a right answer and 0 for a wrong or a missing one; on scales without either, the similarity."""
     if value is None:
         return 0.0
     right = comparison.right(gold, value)
@@ -386,7 +389,7 @@ def label_could_decide(comparison: Scale, first: Value | None, second: Value | N
     if first == second:
         return False
     for gold in comparison.domain or (first, second):
-        if gold is not None and credit(comparison, gold, first) != credit(comparison, gold, second):
+        if gold is not None and correctness(comparison, gold, first) != correctness(comparison, gold, second):
             return True
     return False
 
@@ -429,8 +432,8 @@ class Flips:
         return plain_fields(self) | {"rate": self.rate.value, "low": ends.low, "high": ends.high}
 
 
-def flips(rows: Sequence[Row], comparison: Scale, category_of: Callable[[Value], str] = str) -> Flips:
-    """Count the answers that differ from gold, which is what the judge said of the text as it is."""
+def count_flips(rows: Sequence[Row], comparison: Scale, category_of: Callable[[Value], str] = str) -> Flips:
+    """Return how many answers to changed texts differ from gold: the answers to the texts as they are."""
     counted_rows = []
     failed = 0
     for row in rows:
@@ -454,7 +457,7 @@ def flips(rows: Sequence[Row], comparison: Scale, category_of: Callable[[Value],
                 continue
             category = category_of(gold)
             units_by_answer[category] += 1
-            if credit(comparison, gold, answer) < 1.0:
+            if correctness(comparison, gold, answer) < 1.0:
                 flipped_units += 1
                 flipped_by_answer[category] += 1
             unit_shifts.append(1.0 - comparison.credit(gold, answer))

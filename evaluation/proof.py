@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..errors import UsageError, plural
-from .criterion_pairs import Criterion, by_criterion
+from .criterion_pairs import Criterion, compare_by_criterion
 from .intervals import has_one_value
 from .measured import Measured, measure_units
 from .metrics import Metric
@@ -232,7 +232,7 @@ def prove_improvement(
             constant=over_constant,
             openings=openings,
             notes=notes,
-            criteria=by_criterion(comparison, basic, compiled, seed=seed, tested=level),
+            criteria=compare_by_criterion(comparison, basic, compiled, seed=seed, tested=level),
         ),
     )
 

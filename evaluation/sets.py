@@ -211,7 +211,7 @@ class ObjectSets(Members):
         return metrics_of_object_sets(self.sums)
 
     def sums(self, gold: Objects, value: Objects | _WrongObjects) -> tuple[float, float, float]:
-        """Return the matched similarity, the objects of gold and the objects of the answer."""
+        """Return the summed similarity of matched objects, and the numbers of objects in gold and in the answer."""
         if isinstance(value, _WrongObjects):
             return 0.0, float(len(gold)), float(value.count)
         matched = sum(similarity for _, _, similarity in self.match(gold, value))

@@ -109,10 +109,17 @@ class Gold(GoldData):
             return builder.build(readings, source=" ".join(map(str, sources)))
 
     @classmethod
-    def again(
+    def read_again(
         cls, origin: GoldOrigin, judge: Judge, place: str | Path | None = None, *, labelled: bool = True
     ) -> Gold:
-        """Read the gold of a card once more, with the column names of then, leaving out bad rows."""
+        """Read the gold of a version again, with the mapping on its card; bad rows are left out.
+
+        Args:
+            origin: the part of the card about its gold.
+            judge: whose rows they are.
+            place: the file to read in place of the one on the card.
+            labelled: as :meth:`load` takes it.
+        """
         mapping = RowMapping.of_json(origin.mapping)
         return cls.load(place or origin.place, judge, labelled=labelled, mapping=mapping, rejects=Rejects())
 
@@ -263,13 +270,14 @@ class _Builder:
         self.rejects = rejects
         self.labelled = labelled
         self.strict = strict
-        self.read_cases: defaultdict[str, list[Case]] = defaultdict(list)  # by the id of the case
+        self.cases_of_id: defaultdict[str, list[Case]] = defaultdict(
+            list
+        )  # those that were read, rows with equal inputs
         self.skipped = 0  # cases, and rows without any case, that are left out
         self.read_count = 0  # cases, and rows without any case, that were read
         self.without_label = 0
-        self.averaged_ids: set[str] = (
-            set()
-        )  # of cases with a mean of scores that one rater gave to equal inputs
+        # ids of cases whose score is the mean of several that one rater gave to equal inputs
+        self.averaged_ids: set[str] = set()
 
     def build(self, readings: Sequence[Reading[All]], source: str) -> Gold:
         """Return the gold set of some readings, which ``source`` names.
@@ -287,7 +295,7 @@ class _Builder:
                 raise nothing_for(self.judge, 0, reading.path)
             self._read_cases(reading)
         joined_cases = self._join_cases()
-        self._settle_alike(joined_cases)
+        self._settle_spacing_variants(joined_cases)
         refusal = self.rejects.refusal()
         if refusal is not None and (self.strict or not joined_cases):
             raise refusal
@@ -320,10 +328,10 @@ class _Builder:
             for case in cases:
                 if not _is_labelled(case):
                     self.without_label += 1
-                if self.labelled and not _has_both(case):
+                if self.labelled and not _has_text_and_label(case):
                     self.skipped += 1
                 else:
-                    self.read_cases[case.id].append(replace(case, source_row=source_row))
+                    self.cases_of_id[case.id].append(replace(case, source_row=source_row))
 
     def _iterate_rows(self, reading: Reading[All]) -> Iterator[tuple[Row, list[Case]]]:
         """Yield each row of a source with the cases that it holds."""
@@ -342,7 +350,7 @@ class _Builder:
                 try:
                     yield source_row, normalise(self.judge, judge_row, row_place)
                 except GoldError as error:
-                    if self._holds_no_case(error):
+                    if self._is_skipped(error):
                         yield source_row, []
                     elif is_mapped:
                         self.rejects.add(
@@ -351,8 +359,8 @@ class _Builder:
                     else:
                         self.rejects.add(error, source_row)
 
-    def _holds_no_case(self, error: GoldError) -> bool:
-        """Whether a row with this error is no bad row: it has no input, and labelled gold is read strictly."""
+    def _is_skipped(self, error: GoldError) -> bool:
+        """Whether a row with this error is skipped, and not rejected: a row without inputs of strictly read gold."""
         if not (self.labelled and self.strict):
             return False
         errors = [error]
@@ -362,7 +370,7 @@ class _Builder:
     def _join_cases(self) -> dict[str, Case]:
         """Return one case for each id: rows with equal inputs are joined, those that contradict are rejected."""
         joined_cases: dict[str, Case] = {}
-        for case_id, read_cases in self.read_cases.items():
+        for case_id, read_cases in self.cases_of_id.items():
             try:
                 joined_case = join_cases(self.judge, read_cases)
             except GoldError as error:
@@ -370,16 +378,16 @@ class _Builder:
                 self._reject_all(self.mapping.naming_source_column(self.judge, error, source_row), read_cases)
             else:
                 joined_cases[case_id] = joined_case
-                if have_different_labels(read_cases):
+                if have_different_labels(read_cases):  # only different scores can be joined, by their mean
                     self.averaged_ids.add(case_id)
         return joined_cases
 
-    def _settle_alike(self, joined_cases: dict[str, Case]) -> None:
+    def _settle_spacing_variants(self, joined_cases: dict[str, Case]) -> None:
         """Settle the labels of cases whose inputs differ in white space alone: one mean score, or both are rejected."""
         for cases in _find_contradicting(list(joined_cases.values())):
             read_cases: list[Case] = []
             for case in cases:
-                read_cases.extend(self.read_cases[case.id])
+                read_cases.extend(self.cases_of_id[case.id])
             labelled_cases = [case for case in read_cases if case.known]
             try:
                 labels = settle_labels(self.judge, labelled_cases, "inputs that differ in white space alone")
@@ -404,15 +412,16 @@ class _Builder:
     ) -> Gold:
         """Return the gold set of joined cases, each with a group."""
         shared = shared_inputs(self.judge, list(joined_cases.values()))
-        judge = self.judge
-        if judge.common is None:
-            judge = judge.with_common(tuple(shared))
+        # Groups depend on the inputs that many rows share; the judge of the gold set does not name them.
+        grouping_judge = self.judge
+        if grouping_judge.common is None:
+            grouping_judge = grouping_judge.with_common(tuple(shared))
         cases: list[Case] = []
         ambiguous: list[Case] = []
         merged_count = 0
         for case_id, joined_case in joined_cases.items():
-            case = replace(joined_case, group=group_of(judge, joined_case))
-            merged_count += _count_repeated(self.read_cases[case_id])
+            case = replace(joined_case, group=group_of(grouping_judge, joined_case))
+            merged_count += _count_repeated(self.cases_of_id[case_id])
             if self.labelled and not case.known:
                 ambiguous.append(case)
             else:
@@ -509,7 +518,7 @@ def _count_repeated(cases: Sequence[Case]) -> int:
     return len(cases) - len(raters_of_rows)
 
 
-def _has_both(case: Case) -> bool:
+def _has_text_and_label(case: Case) -> bool:
     """Whether a case has something to be judged, and a label or a rating."""
     is_blank = all(isinstance(text, str) and not text.strip() for text in case.inputs.values())
     return not is_blank and _is_labelled(case)
@@ -535,7 +544,7 @@ def _check_classes(gold: Gold, path: str) -> None:
         hint = f"add the column {field!r} with {expects}, or say which one it is: --column THEIRS={field}, "
         if column != field:
             hint = f"fill in the column {column!r} with {expects}, or name another one: --column THEIRS={field}, "
-        rater_columns = [column for column, name in judge.columns.items() if is_rating(name)]
+        rater_columns = [rater_column for rater_column, name in judge.columns.items() if is_rating(name)]
         if rater_columns:
             hint += f"or add the columns of the judge's raters: {', '.join(rater_columns)}"
         else:

@@ -29,7 +29,9 @@ class JournalLabel(pydantic.BaseModel, frozen=True, extra="forbid"):
     ambiguity: str = ""  # why the unit is ambiguous; empty if it is not
     reason: str = ""  # why the label is right, in the rater's words
     skipped: bool = False  # the rater left it for later
-    undo: bool = False  # the last label of the unit is undone; what stands here counted before
+    undo: bool = (
+        False  # this line undoes the last label of the unit; its ``label`` is the one that counts again
+    )
     request: str = ""  # the name of the request that gave it, so that it is kept once
     group: str = ""
     row: dict[str, Any] = {}  # of the case, without labels
@@ -89,10 +91,10 @@ class LabelJournal:
         except OSError as error:
             raise GoldError(f"it cannot be read: {system_message(error)}", path=str(self.path)) from error
         for number, line in enumerate(data[:size].splitlines(), 1):
-            self._count(read_label(line, Place(str(self.path), number)))
+            self._take_in(read_label(line, Place(str(self.path), number)))
 
-    def _count(self, label: JournalLabel) -> None:
-        """Add a label to the history of its rater, or take the one back that it undoes."""
+    def _take_in(self, label: JournalLabel) -> None:
+        """Add the label of a line to the history of its rater, or remove the label that the line undoes."""
         history = self._histories[label.rater]
         if label.undo:
             undone = _find_last(history, label.key)
@@ -123,7 +125,7 @@ class LabelJournal:
                 raise GoldError(
                     f"it cannot be written: {system_message(error)}", path=str(self.path)
                 ) from error
-            self._count(label)
+            self._take_in(label)
 
     def undo(self, rater: str, request: str = "", unit_names: Container[str] | None = None) -> None:
         """Take a rater's last label of some units back: the rater's label of the unit before it stands again.

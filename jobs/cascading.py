@@ -11,7 +11,7 @@ from ..engines.ledger import Spend
 from ..engines.models import Model
 from ..errors import UsageError, plural
 from ..evaluation.cascade import Step, choose_step, cross_fit, fewest_rows_needed, fit_trust, try_levels
-from ..evaluation.disagreements import credit
+from ..evaluation.disagreements import correctness
 from ..evaluation.plain import plain_fields
 from ..evaluation.proof import level_of
 from ..evaluation.rows import Row
@@ -273,7 +273,7 @@ class Cascading(Experiment):
     def _agrees(self, row: Row) -> bool:
         """Say whether the answer to a row is the label of people."""
         gold, value = row.gold[0], row.predicted[0]
-        return gold is not None and credit(self.scored.comparison, gold, value) == 1.0
+        return gold is not None and correctness(self.scored.comparison, gold, value) == 1.0
 
     def _save(self, cascade: Cascade, level: float, answers: Sequence[Answers], spend: Spend) -> Cascade:
         """Keep the cascade as the next version of its last judge, and return it with that version.

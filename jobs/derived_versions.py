@@ -147,7 +147,7 @@ def remember(
     check_words_take_rows(artifact)
     plan = renew_plan(artifact, surface.store, budget, gold, answering, concurrency)
     split = plan.split
-    new_gold = Gold.again(artifact.about.gold, plan.judge, labels, labelled=False)
+    new_gold = Gold.read_again(artifact.about.gold, plan.judge, labels, labelled=False)
     labelled_cases: list[Case] = []
     for case in new_gold.cases:
         if case.known:

@@ -62,7 +62,16 @@ def export(
 def exported(
     loaded: LoadedJudge, target: str, output: str | os.PathLike[str] | None
 ) -> tuple[str, list[str]]:
-    """Return the text of the exported file, and its limits in words."""
+    """Return the text of the exported file, and its limits in words; nothing is written.
+
+    Args:
+        loaded: the judge.
+        target: the name of the target.
+        output: the name of the file that the text is meant for, which must suit the target; ``None`` without a file.
+
+    Raises:
+        UsageError: the target cannot hold this judge, or the file has another suffix.
+    """
     chosen = exporter(target)
     if isinstance(loaded.judge, Generator):
         loaded.judge.check_verifier_languages()
@@ -83,7 +92,7 @@ def exported(
 
 
 def export_text(source: Artifact | PromptState, judge: Judge, target: str) -> str:
-    """Return the text of the file that hands a judge to another system."""
+    """Return the text of an exported file without asking whether its target can hold the judge (:func:`exported`)."""
     return exporter(target).render(subject_of(source, judge))
 
 
@@ -115,7 +124,7 @@ def _check_holds(target: Exporter, subject: Subject) -> None:
 
 
 def subject_of(source: Artifact | PromptState, judge: Judge) -> Subject:
-    """Return the subject of an export: the judge with the prompt of an artifact, or with a prompt of its own."""
+    """Return the subject of an export: the judge with the prompt and rules of an artifact, or with a prompt alone."""
     if isinstance(source, Artifact):
         source.check_is_no_cascade()
         return Subject(
@@ -151,9 +160,17 @@ def make_training(
     shares: Shares | None = None,
     on_case: Callable[[], None] = lambda: None,
 ) -> Training:
-    """Return the labelled cases of a part of the gold as a training file, with how many are left out and why."""
-    # ``part`` of the split by group, ``seed`` and ``shares`` keep what a compilation tests on out of the file
-    predictor = _predictor(loaded)
+    """Return the labelled cases of a part of the gold as a training file, with how many are left out and why.
+
+    Args:
+        loaded: the judge that the file teaches to imitate people.
+        gold: the labelled cases.
+        part: the part of the split by groups, or ``all``. A compilation with the same seed and shares tests on another.
+        seed: of the split.
+        shares: of the split.
+        on_case: called before each case, for a progress bar.
+    """
+    predictor = _only_predictor(loaded)
     chosen = gold.cases if part == "all" else gold.split(seed, shares).part(part)
     chosen_ids = {case.id for case in chosen}
     left_out = Counter[str]()
@@ -186,7 +203,7 @@ def make_training(
     return Training(examples=tuple(consistent), left_out=dict(sorted(left_out.items())))
 
 
-def _predictor(loaded: LoadedJudge) -> dspy.Predict:
+def _only_predictor(loaded: LoadedJudge) -> dspy.Predict:
     """Return the one predictor of a judge whose replies are its labels; refuse other judges."""
     judge = loaded.judge
     if loaded.own_answer is not None:
@@ -198,12 +215,12 @@ def _predictor(loaded: LoadedJudge) -> dspy.Predict:
     predictors = program.predictors()
     first = predictors[0]
     if len(predictors) > 1 or tuple(first.signature.input_fields) != judge.input_fields:
-        what = "is not one prompt filled with its inputs, so there is nothing to train one model on"
-        raise UsageError(f"{loaded.name} {what}", hint="use a judge that asks once, such as detector")
+        problem = "is not one prompt filled with its inputs, so there is nothing to train one model on"
+        raise UsageError(f"{loaded.name} {problem}", hint="use a judge that asks once, such as detector")
     further_fields = [name for name in first.signature.output_fields if name not in judge.answer.fields]
     if further_fields:
-        what = f"the reply of {loaded.name} also has {', '.join(further_fields)}, which gold does not give"
-        raise UsageError(what, hint="use a judge whose reply is its labels, such as detector")
+        problem = f"the reply of {loaded.name} also has {', '.join(further_fields)}, which gold does not give"
+        raise UsageError(problem, hint="use a judge whose reply is its labels, such as detector")
     return first
 
 

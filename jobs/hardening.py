@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from ..cases import Case, Value
 from ..errors import UsageError, suggest_name
-from ..evaluation.disagreements import Flips, flips
+from ..evaluation.disagreements import Flips, count_flips
 from ..evaluation.plain import plain_fields
 from ..evaluation.rows import Row
 from ..gold.writing import check_files
@@ -195,7 +195,7 @@ class Hardening(Experiment):
         for change in changes:
             changed_verdicts = judge.verdicts(change.cases, on_verdict=lambda index, verdict: on_case())
             rows = self._compare_verdicts(verdicts, change.cases, changed_verdicts)
-            answer_flips = flips(rows, judge.judge.comparison, judge.judge.answer.scale.category)
+            answer_flips = count_flips(rows, judge.judge.comparison, judge.judge.answer.scale.category)
             results.append(AttackResult(name=change.name, kind=change.kind, flips=answer_flips))
         robustness = Robustness(
             judge=judge.name,

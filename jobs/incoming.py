@@ -19,7 +19,7 @@ _INVISIBLE = re.compile(r"[^\S\n\t ]|[\x00-\x08\x0e-\x1f\x7f-\x9f]|[ \t]+$", re.
 """Characters that editors or Python's parser change or hide, so that they are written as escapes."""
 _CLOSING_QUOTES = re.compile(r'"{3,}|"+\Z')
 """Quotes that would end a text between triple quotes."""
-_WRITE = "write the inputs as {{name}}, or keep the template and write the judge's file by hand"
+_VARIABLES_HINT = "write the inputs as {{name}}, or keep the template and write the judge's file by hand"
 
 
 def read_prompt(path: Path) -> Template:
@@ -36,7 +36,7 @@ def read_prompt(path: Path) -> Template:
     try:
         template = Template.of(content)
     except LogicInTemplateError as error:
-        raise UsageError(f"{path} has more than variables in its template", hint=_WRITE) from error
+        raise UsageError(f"{path} has more than variables in its template", hint=_VARIABLES_HINT) from error
     except ValueError as error:
         hint = "give text, or messages with role and content"
         raise UsageError(f"{path} holds no prompt that is known", hint=hint) from error
@@ -72,7 +72,7 @@ def _read_prompt_file(path: Path) -> object:
 
 
 _SCALE = re.compile(r"(-?\d+(?:\.\d+)?)\s*-\s*(-?\d+(?:\.\d+)?)", re.ASCII)
-_FILE = '''"""{title}: a judge made from {source}."""
+_FILE = '''"""{judge}: a judge made from {prompt_file}."""
 {imports}
 import dspy
 
@@ -82,14 +82,14 @@ import jurist
 PROMPT = {prompt}
 
 
-class {name}(dspy.Signature):
+class {class_name}(dspy.Signature):
 {inputs}
     {output}: {annotation}
 
 
 judge = jurist.Judge(
     name="{judge}",
-    signature={name},
+    signature={class_name},
     prompt=PROMPT,
     {arguments},
 )
@@ -114,15 +114,16 @@ def answer_of_labels(labels: Sequence[str], positive: Sequence[str] = ()) -> Ans
     positive_labels = list(positive)
     if not positive_labels and len(labels) <= 2:
         positive_labels = list(labels[-1:])
-    arguments, words = "unit={unit}", "no positive class"
+    arguments = "unit={unit}"
+    positive_words = "no positive class"
     if positive_labels:
         arguments = f"positive=frozenset({{{_quoted_list(positive_labels)}}}),\n    {arguments}"
-        words = f"the positive class is {', '.join(positive_labels)}"
+        positive_words = f"the positive class is {', '.join(positive_labels)}"
     return AnswerSource(
         names=("label", "verdict", "decision", "judged_label"),
         annotation=f"Literal[{_quoted_list(labels)}] = dspy.OutputField()",
         arguments=arguments,
-        words=f"labels {', '.join(labels)}; {words}; compiled for balanced_accuracy",
+        words=f"labels {', '.join(labels)}; {positive_words}; compiled for balanced_accuracy",
     )
 
 
@@ -161,7 +162,7 @@ def answer_of_preference(pair: Sequence[str]) -> AnswerSource:
 
 def judge_source(
     name: str,
-    source: str,
+    prompt_file: str,
     prompt: Template,
     answer: AnswerSource,
     unit: str = "",
@@ -174,7 +175,7 @@ def judge_source(
 
     Args:
         name: the judge's name.
-        source: the name of the prompt's file, for the docstring.
+        prompt_file: the name of the prompt's file, for the docstring.
         prompt: the prompt.
         answer: the source of the answer.
         unit: the input that is judged; default: the prompt's last variable.
@@ -205,15 +206,14 @@ def judge_source(
     if "Literal" in answer.annotation:
         imports = "\nfrom typing import Literal\n"
     return _FILE.format(
-        title=name,
-        source=re.sub(r'["\\]', "'", source),
+        judge=name,
+        prompt_file=re.sub(r'["\\]', "'", prompt_file),
         imports=imports,
-        name=_class_name(name),
+        class_name=_class_name(name),
         prompt=_prompt_source(prompt.as_prompt()),
         inputs="\n".join(input_lines),
         output=output,
         annotation=answer.annotation,
-        judge=name,
         arguments=",\n    ".join(arguments),
     )
 

@@ -63,10 +63,10 @@ def plan_again(
         raise ArtifactError(f"the card of {artifact.ref} names no gold set that can be read", hint=_GOLD_HINT)
     model_card = card.job.model if card.job.model.name else card.model
     try:
-        compiled_gold = Gold.again(origin, judge) if gold is None else read_gold(gold, judge)
+        compiled_gold = Gold.read_again(origin, judge) if gold is None else read_gold(gold, judge)
         holdout = None
         if origin.holdout is not None:
-            holdout = Gold.again(origin.holdout, compiled_gold.settled)
+            holdout = Gold.read_again(origin.holdout, compiled_gold.settled)
         plan = kind(
             artifact=artifact,
             candidate=candidate_of(artifact),

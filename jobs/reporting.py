@@ -120,6 +120,6 @@ def _proof_gold(
             raise GoldError(problem, hint="name its own gold set")
         return gold, ""
     try:
-        return Gold.again(origin, judge, gold_source(origin, store)), ""
+        return Gold.read_again(origin, judge, gold_source(origin, store)), ""
     except GoldError as error:
         return None, in_words_of_caller(f"{error.message}; name the gold with --gold")

@@ -159,7 +159,7 @@ class PaidJob:
         self.meter = Meter(work.budget)
         first_replies = self._first_replies(start)
         paces: dict[str, Pace] = {}  # one for each endpoint, whoever asks it
-        learnt = {place: terms for place, (terms, _) in _learnt_terms().items()}
+        learnt = {address: terms for address, (terms, _) in _learnt_terms().items()}
         self.contexts: dict[str, CallContext] = {}
         self.paid: dict[str, int] = {}  # role -> the answers that an earlier start paid for
         for number, role in enumerate(work.roles):
@@ -218,7 +218,7 @@ class PaidJob:
                 return f"no call was answered: {context.breaker.last_failure}"
         return ""
 
-    def _stopped(self, reason: str, signal: int | None = None) -> StoppedError:
+    def _stopped_error(self, reason: str, signal: int | None = None) -> StoppedError:
         """Return the error that ends stopped work: its message says what is kept, and its hint how to go on."""
         reasons = [reason]
         first_step = "" if signal else "raise the limit and "
@@ -253,13 +253,11 @@ class PaidJob:
         """
         for context in self.contexts.values():
             context.journal.close()
-            _keep_terms(
-                {
-                    place: terms.json_if_changed
-                    for place, terms in context.terms.items()
-                    if terms.json_if_changed
-                }
-            )
+            changed_terms: dict[str, str] = {}
+            for address, terms in context.terms.items():
+                if terms.json_if_changed:
+                    changed_terms[address] = terms.json_if_changed
+            _keep_terms(changed_terms)
         if self.checkpoint is None:
             return
         # Without any answer, as with a wrong key, there is nothing to continue. But a stopped job may have requests in
@@ -315,8 +313,8 @@ class SignalStop:
     def __init__(self, meter: Meter) -> None:
         self.signal: int | None = None
         self._meter = meter
-        self._asked = threading.Event()
-        self._over = threading.Event()
+        self._wake_up = threading.Event()  # set by a signal, and by the end of the block
+        self._has_ended = threading.Event()
         self._earlier_handlers: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
@@ -333,9 +331,9 @@ class SignalStop:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Put the earlier handlers back."""
-        self._over.set()
-        self._asked.set()
+        """Put the earlier handlers back, and let the waiting thread end."""
+        self._has_ended.set()
+        self._wake_up.set()
         for number, handler in self._earlier_handlers.items():
             signal.signal(number, handler)
 
@@ -344,15 +342,15 @@ class SignalStop:
         is_second = self.signal is not None
         self.signal = self.signal or number
         self._meter.stop(self.signal)
-        self._asked.set()
+        self._wake_up.set()
         if is_second or not self._meter.in_flight:
             raise KeyboardInterrupt
 
     def _wait(self) -> None:
         """Wait for a signal, tell the user that calls in flight may still arrive, and end the work after that time."""
-        self._asked.wait()
+        self._wake_up.wait()
         in_flight = self._meter.in_flight
-        if self._over.is_set() or self.signal is None:
+        if self._has_ended.is_set() or self.signal is None:
             return
         if in_flight:
             with suppress(OSError, ValueError):  # there may be nobody left to tell
@@ -360,7 +358,7 @@ class SignalStop:
                     f"{signal_name(self.signal)}: no further call is sent; {in_flight} in flight may arrive within "
                     f"{GRACE:g} s (press Ctrl-C again to quit now)\n"
                 )
-        if not self._over.wait(GRACE):
+        if not self._has_ended.wait(GRACE):
             # The signal goes to the main thread, as it interrupts a call that waits for a reply there.
             signal.pthread_kill(threading.main_thread().ident or 0, self.signal)
 
@@ -389,11 +387,11 @@ def paying(work: Work, start: Start) -> Iterator[PaidJob]:
         ended = not job.unfinished
     except (StopRequested, BudgetExhausted) as stop:
         stopped = True
-        raise job._stopped(str(stop), getattr(stop, "signal", None)) from stop
+        raise job._stopped_error(str(stop), getattr(stop, "signal", None)) from stop
     except KeyboardInterrupt:
         stopped = True
         number = job.meter.signal or signal.SIGINT
-        raise job._stopped(f"stopped by {signal_name(number)}", number) from None
+        raise job._stopped_error(f"stopped by {signal_name(number)}", number) from None
     except StoppedError:
         stopped = True
         raise

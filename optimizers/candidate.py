@@ -25,7 +25,7 @@ class Setting:
         weights: label -> the factor of its probability, in place of a threshold; it changes no request either.
         form: the adapter, ``chat``, ``json`` or ``plain``; unlike the others it changes the request.
         words: the rule by which words decide, alone or with the reply; it changes no request.
-        asks_model: whether a model is asked at all: not where words decide alone.
+        asks_model: whether a model is asked at all: False where words decide alone.
         own_answer: how the model is asked for its own answer to the task first; like ``form`` it changes the request.
     """
 
@@ -41,12 +41,12 @@ class Setting:
         """The setting with what changes a request alone: the adapter, an own answer, and whether there is a request."""
         return Setting(form=self.form, asks_model=self.asks_model, own_answer=self.own_answer)
 
-    def id_of(self, prompt: str) -> str:
-        """Return the id of a candidate with this setting from its prompt's id, the same id for the job's setting."""
+    def id_of(self, prompt_id: str) -> str:
+        """Return the id of a candidate with this setting: that of its prompt where the setting is the job's own."""
         data = self.to_json()
         if not data:
-            return prompt
-        text = json.dumps([prompt, data], sort_keys=True, ensure_ascii=False)
+            return prompt_id
+        text = json.dumps([prompt_id, data], sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
     def to_json(self) -> dict[str, Any]:
@@ -94,7 +94,7 @@ class Candidate:
 
     @cached_property
     def asked_id(self) -> str:
-        """The id of prompt and adapter; candidates that differ only in threshold or weights share it."""
+        """The id of what the model is asked; candidates that differ in threshold, weights or words alone share it."""
         return self.setting.of_request.id_of(self.state.id)
 
 
@@ -119,24 +119,24 @@ class MeanSpend:
         return self.input_tokens + self.output_tokens
 
     def per_row(self) -> dict[str, float]:
-        """Return the tokens as a card has them."""
+        """Return the tokens of a row as a card has them: ``input`` and ``output``, to one decimal."""
         return {"input": round(self.input_tokens, 1), "output": round(self.output_tokens, 1)}
 
 
-def mean_spend(usages: Sequence[Spend]) -> MeanSpend:
-    """Return the mean spend of a case from the spends of cases, at least one."""
+def mean_spend(spends: Sequence[Spend]) -> MeanSpend:
+    """Return the mean of the spends of cases, of which there is at least one."""
     input_tokens = output_tokens = 0
     dollars = 0.0
     waits: list[float] = []
-    for usage in usages:
-        input_tokens += usage.input_tokens
-        output_tokens += usage.output_tokens
-        dollars += usage.cost
-        if usage.seconds and not usage.replayed:
-            waits.append(usage.seconds)
-    count = len(usages)
+    for spend in spends:
+        input_tokens += spend.input_tokens
+        output_tokens += spend.output_tokens
+        dollars += spend.cost
+        if spend.seconds and not spend.replayed:
+            waits.append(spend.seconds)
+    count = len(spends)
     cost = None
-    if not any(usage.unpriced for usage in usages):
+    if not any(spend.unpriced for spend in spends):
         cost = dollars / count
     seconds = None
     if waits:

@@ -1,7 +1,7 @@
 """Pages of HTML, a report and the review page: nothing that was judged can act in them, and a report fetches nothing.
 
-Everything goes through Jinja's autoescape, cases come packed (see :mod:`.page`) and are shown by a script as text
-nodes, and the page's own policy lets no script run but that one and no address be opened.
+Everything goes through Jinja's autoescape. Cases come packed (:func:`pack`), and a script shows them as text nodes. The
+page's own policy lets no other script run, and no address be opened.
 """
 
 import base64
@@ -39,6 +39,7 @@ def as_page(document: Document) -> str:
 
 
 def _filled_sections(sections: Sequence[Section]) -> list[Section]:
+    """Return the sections that have parts."""
     return [section for section in sections if section.parts]
 
 
@@ -53,6 +54,7 @@ def _macro_parts(parts: Sequence[Part]) -> Iterator[_MacroParts]:
 
 
 def _macro_name(part: Part) -> str:
+    """Return the name of the macro of the page that shows a part."""
     if isinstance(part, str):
         return "lines"
     if isinstance(part, Table):

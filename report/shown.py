@@ -34,10 +34,11 @@ class Shown(ABC):
 
     @property
     def headline(self) -> str:
-        """The line that a program shows of it: the first line of ``parts``, or the title of the first table."""
-        for part in self.parts():
-            return part.title if isinstance(part, Table) else part
-        return ""
+        """The line that a program shows of it: the first of ``parts``, of a table its title; empty without parts."""
+        first_part = next(iter(self.parts()), "")
+        if isinstance(first_part, Table):
+            return first_part.title
+        return first_part
 
     def __repr__(self) -> str:
         """Return one line; a notebook shows the tables."""

@@ -74,7 +74,10 @@ def _disagreement_table(disagreements: Sequence[ResultData]) -> Table:
 
 
 def comparison_parts(data: ResultData, *notes: str) -> list[Table | str]:
-    """Return the results of judges on the same rows: FECT's Tables 2, 4 and 5, intervals, decisions."""
+    """Return the results of judges on the same rows: FECT's Tables 2, 4 and 5, intervals, decisions.
+
+    ``notes`` are lines that stand before those of the decisions.
+    """
     judges, tests = data["judges"], data["tests"]
     parts: list[Table | str] = []
     for metric in data.get("metrics") or judges[0]["scores"]:
@@ -101,7 +104,7 @@ def cascade_parts(search: CascadeFound) -> list[Table | str]:
 
 
 def cascade_judges(search: CascadeFound) -> list[Table | str]:
-    """Return who answers how many rows, and what a row takes."""
+    """Return a table of the judges with the share of the rows that each answers, and a line with the price of a row."""
     rows = []
     for judge in search.judges:
         row = [judge.judge, judge.model, f"{judge.alone:.1%}"]
@@ -153,7 +156,7 @@ def cascade_price(search: CascadeFound) -> str:
 
 
 def _score_table(data: ResultData, metric: str) -> Table:
-    """Return a row for each judge and model: the mean over repeats, and how far it may be off for two reasons."""
+    """Return a row for each judge: its mean over repeats, with one interval over cases and one over repeats."""
     judges, has_repeats = data["judges"], data["repeats"] > 1
     has_missing = any(judge["counts"]["coverage"] < 1.0 for judge in judges)
     rows = []
@@ -203,7 +206,7 @@ def _answer_table(data: ResultData) -> Table:
 
 
 def _test_table(data: ResultData) -> Table:
-    """Return who was held against whom, what is shown, both values and their difference, and p."""
+    """Return a row for each test of two judges: its decision, both values, their difference, and p."""
     tests = data["tests"]
     has_metrics = len({test["metric"] for test in tests}) > 1
     has_units = any(test["mcnemar"] for test in tests)

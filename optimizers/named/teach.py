@@ -15,32 +15,32 @@ from ..proposing import lessons_of
 class Teach(Guidelines, Optimizer):
     """Rules and nearest rows, without a search: the basic prompt and the taught one are scored on dev."""
 
-    nearest: int = 8  # rows a call
-    tokens: int = 4_000  # what they take at most, about
+    nearest: int = 8  # the most labelled rows that the prompt shows beside the judged one
+    tokens: int = 4_000  # about the most tokens that these rows take together
     errors: int = 20  # train cases that are judged to find errors, where nobody gave a reason
     name: str = "teach"
 
     @property
     def searches(self) -> bool:
-        """Whether it takes more calls than it starts with."""
+        """False: it tries one prompt, and a larger budget changes nothing."""
         return False
 
     @property
     def shows_nearest_rows(self) -> bool:
-        """Whether its prompt shows them."""
+        """True: its prompt shows the labelled rows that are most like the judged one."""
         return True
 
     @property
     def most_demonstrations(self) -> int:
-        """The rows a call."""
+        """The most labelled rows that a prompt shows."""
         return self.nearest
 
     def least_cases(self, job: Job) -> int:
-        """Return the cases that rules are made of, and dev."""
+        """Return the number of the cases that rules are made from, and of those of dev."""
         return min(len(job.train), self.sample) + len(job.dev)
 
     def minimum(self, job: Job) -> int:
-        """Return the calls of two passes over dev, and of what makes the rules."""
+        """Return the number of calls for two passes over dev, and for making the rules."""
         reason_count = len(self.reasons(job))
         if reason_count:
             return 2 * len(job.dev) * job.calls_per_case + self.portion_count(reason_count)

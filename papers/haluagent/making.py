@@ -84,7 +84,7 @@ def _has_near_duplicates(options: Sequence[str]) -> bool:
 
 def _items_of_question(question: Question, position: int | None, seed: int) -> Iterator[Item]:
     """Yield the items of a question; a single-choice one unless the position of its correct option is ``None``."""
-    shared: dict[str, Any] = {
+    common_fields: dict[str, Any] = {
         "group": question.group,
         "topic": question.topic,
         "language": question.language,
@@ -98,18 +98,18 @@ def _items_of_question(question: Question, position: int | None, seed: int) -> I
         passage=question.passage,
         hallucinated_answer=primary_answer.text,
         entity=question.title,
-        **shared,
+        **common_fields,
     )
     if position is not None:
-        yield _choice_of(question, position, seed, shared)
+        yield _choice_of(question, position, seed, common_fields)
     false_answer = _rng(seed, f"{question.id}/wrong").choice(question.hallucinated)
-    yield TrueFalse(id=f"{question.id}/true", answer=question.correct_answer, correct=True, **shared)
+    yield TrueFalse(id=f"{question.id}/true", answer=question.correct_answer, correct=True, **common_fields)
     # The item with a hallucinated answer has that answer's type in place of the question's.
-    false_shared = {**shared, "type": false_answer.type}
-    yield TrueFalse(id=f"{question.id}/false", answer=false_answer.text, correct=False, **false_shared)
+    false_fields = {**common_fields, "type": false_answer.type}
+    yield TrueFalse(id=f"{question.id}/false", answer=false_answer.text, correct=False, **false_fields)
 
 
-def _choice_of(question: Question, position: int, seed: int, shared: Mapping[str, Any]) -> Choice:
+def _choice_of(question: Question, position: int, seed: int, common_fields: Mapping[str, Any]) -> Choice:
     """Return a single-choice item with the correct option at a position, from 0."""
     options: list[tuple[str, str]] = []
     for answer in question.hallucinated[:_WRONG_OPTIONS]:
@@ -125,12 +125,12 @@ def _choice_of(question: Question, position: int, seed: int, shared: Mapping[str
         "options": texts,
         "option_types": types,
         "correct": LETTERS[position],
-        **shared,
+        **common_fields,
     }
     return Choice.model_validate(item)
 
 
-def item_statistics(questions: Sequence[QuestionItems]) -> dict[str, object]:
+def item_statistics(questions_with_items: Sequence[QuestionItems]) -> dict[str, object]:
     """Return the numbers of items by format (Table 4), and of questions by topic, type and language (Figure 6)."""
     formats: Counter[str] = Counter()
     positions: Counter[str] = Counter()
@@ -138,16 +138,16 @@ def item_statistics(questions: Sequence[QuestionItems]) -> dict[str, object]:
     types: Counter[str] = Counter()
     languages: Counter[str] = Counter()
     documents = set[str]()
-    dropped = 0
-    for question in questions:
-        if question.omission:
-            dropped += 1
-        for item in question.items:
+    omissions = 0
+    for question_items in questions_with_items:
+        if question_items.omission:
+            omissions += 1
+        for item in question_items.items:
             formats[item.format] += 1
             if isinstance(item, Choice):
                 positions[item.correct] += 1
-        if question.items:  # the first item stands for its question, which counts once
-            first_item = question.items[0]
+        if question_items.items:  # the first item stands for its question, which counts once
+            first_item = question_items.items[0]
             documents.add(first_item.group)
             topics[first_item.topic or "-"] += 1
             types[first_item.type] += 1
@@ -161,7 +161,7 @@ def item_statistics(questions: Sequence[QuestionItems]) -> dict[str, object]:
         "types": dict(sorted(types.items())),
         "languages": dict(sorted(languages.items())),
         "correct_positions": {letter: positions[letter] for letter in LETTERS},
-        "dropped": dropped,
+        "dropped": omissions,
     }
 
 
@@ -184,13 +184,13 @@ def write_benchmark(
     """Write the items of the verified questions beside them, and return the contents of ``CARD.json``."""
     verified_rows = _read_item_rows(verified)
     rejected_rows = _read_item_rows(rejects_path(verified))
-    questions = list(make_items(_join_questions(verified_rows, topics), seed))
+    questions_with_items = list(make_items(_join_questions(verified_rows, topics), seed))
     item_lines: list[str] = []
     rejected_lines: list[str] = []
-    for question in questions:
-        item_lines += map(item_line, question.items)
-        if question.omission:
-            line = {"question": question.question.id, "reason": question.omission}
+    for question_items in questions_with_items:
+        item_lines += map(item_line, question_items.items)
+        if question_items.omission:
+            line = {"question": question_items.question.id, "reason": question_items.omission}
             rejected_lines.append(json_text(line))
     _write_all_lines(verified.with_name("benchmark.jsonl"), item_lines)
     _write_all_lines(verified.with_name("benchmark.rejects.jsonl"), rejected_lines)
@@ -201,7 +201,7 @@ def write_benchmark(
         "questions_asked": len(job.cases),
         "yield_by_type": yield_by_type(job, verified_rows + rejected_rows),
         "acceptance": plain(_acceptance(verified_rows + rejected_rows, job.generator.checked.checks)),
-        "statistics": item_statistics(questions),
+        "statistics": item_statistics(questions_with_items),
     }
     _write_card(verified.with_name("CARD.json"), card)
     return card
@@ -235,7 +235,10 @@ def _join_questions(rows: Sequence[Mapping[str, Any]], topics: Mapping[str, str]
 
 
 def _acceptance(rows: Sequence[Mapping[str, Any]], checks: Sequence[str]) -> Mapping[str, Share]:
-    """Return check -> the share of written items that pass it, with its interval over documents; all checks first."""
+    """Return check -> the share of written items that pass it, with its interval over documents.
+
+    The share of items that pass all checks stands first, as ``overall``.
+    """
     cells: list[tuple[str, str, str, float, float]] = []  # (document, row of the table, check, passed, of)
     for row in rows:
         failed_checks = _failed_checks(row)

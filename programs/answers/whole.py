@@ -143,7 +143,7 @@ class Checked(Answer):
         written_items: list[CheckedItem] = []
         try:
             for item, item_checks in zip(items, checks, strict=True):
-                written_items.append(self.scale.item(jsonable(item), item_checks))
+                written_items.append(self.scale.make_item(jsonable(item), item_checks))
         except ValueError as error:
             hint = 'give every check of an item; one that was not asked is "uncertain" and says why'
             raise JudgeError(str(error), hint=hint) from error

@@ -14,7 +14,7 @@ from jurist.evaluation.disagreements import (
     LabelledUnit,
     UnitGains,
     alike_test,
-    credit,
+    correctness,
     fewest_labels,
     foresee_labels,
     label_could_decide,
@@ -271,7 +271,7 @@ def test_answers_are_apart_where_a_label_can_tell_them_apart(
 
 
 def test_a_nearer_score_has_more_credit() -> None:
-    assert credit(SCORES, 5, 4) > credit(SCORES, 5, 2) > credit(SCORES, 5, None) == 0.0
+    assert correctness(SCORES, 5, 4) > correctness(SCORES, 5, 2) > correctness(SCORES, 5, None) == 0.0
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from jurist.cases import Values
 from jurist.errors import JuristError
 from jurist.evaluation.closed_labels import ClosedLabels
-from jurist.evaluation.disagreements import flips
+from jurist.evaluation.disagreements import count_flips
 from jurist.evaluation.rows import Row
 from jurist.evaluation.scale import Scale
 from jurist.evaluation.scores import Scores
@@ -42,21 +42,21 @@ def row(number: int, before: Values, after: Values) -> Row:
 def test_a_flip_is_a_changed_answer_of_any_kind(
     comparison: Scale, before: Values, after: Values, flipped: int, silenced: int, shift: float
 ) -> None:
-    result = flips([row(0, before, after)], comparison)
+    result = count_flips([row(0, before, after)], comparison)
     assert (result.cases, result.flipped, result.silenced) == (1, flipped, silenced)
     assert result.rate.value == flipped
     assert result.shift == pytest.approx(shift)
 
 
 def test_what_was_not_answered_before_or_failed_after_does_not_count() -> None:
-    result = flips([row(0, ("yes",), ("no",)), row(1, (None,), ("no",)), FAILED], LABELS)
+    result = count_flips([row(0, ("yes",), ("no",)), row(1, (None,), ("no",)), FAILED], LABELS)
     assert (result.cases, result.flipped, result.silenced, result.failed) == (1, 1, 0, 1)
     assert result.answers == {"yes": (1, 1)}
 
 
 def test_flips_need_an_answer() -> None:
     with pytest.raises(JuristError, match="none of 1 cases"):
-        flips([FAILED], LABELS)
+        count_flips([FAILED], LABELS)
 
 
 @given(st.lists(st.tuples(labels, labels), min_size=1))
@@ -66,7 +66,7 @@ def test_counts_and_rate_are_of_the_same_cases(pairs: list[tuple[str, str]]) -> 
     for number, (before, after) in enumerate(pairs):
         rows.append(row(number, (before,), (after,)))
         changed += before != after
-    result = flips(rows, LABELS)
+    result = count_flips(rows, LABELS)
     assert result.flipped == changed
     assert result.rate.value == pytest.approx(changed / len(pairs)) == pytest.approx(result.shift)
     assert 0 <= result.rate.interval.low <= result.rate.value <= result.rate.interval.high <= 1

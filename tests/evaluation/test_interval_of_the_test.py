@@ -15,7 +15,7 @@ from jurist.cases import Value
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.contrasts import contrast, corrected
 from jurist.evaluation.criteria import CriteriaScale, Rated
-from jurist.evaluation.criterion_pairs import by_criterion
+from jurist.evaluation.criterion_pairs import compare_by_criterion
 from jurist.evaluation.intervals import Interval
 from jurist.evaluation.paired import compare_pair, holm, holm_levels
 from jurist.evaluation.proof import level_of
@@ -139,7 +139,7 @@ def test_criteria_agree_with_their_intervals_after_holm(seed: int, accuracy: flo
             fit = gold[0] if rng.random() < rate else Rated("fit", rng.choice("ab"))
             tone = gold[1] if rng.random() < rate else Rated("tone", rng.randint(1, 5))
             rows.append(Row(id=str(number), group=str(number), gold=gold, predicted=(fit, tone)))
-    for criterion in by_criterion(TWO_CRITERIA, first, second, seed=0, tested=0.025).values():
+    for criterion in compare_by_criterion(TWO_CRITERIA, first, second, seed=0, tested=0.025).values():
         assert side_of(criterion.interval) == SIDE_OF_DIRECTION[criterion.direction]
         assert (criterion.direction is not None) == (min(criterion.corrected) < 0.025)
 

@@ -92,7 +92,7 @@ def test_a_compilation_reads_raters_and_its_card_reads_the_same_labels_again(mad
     done = ok("compile", made, "--gold", "labels.jsonl", "--merge", "unanimous", *FAST, "--anyway", "--json")
     card = jurist.Store().load("may-answer@1").about
     assert card.gold.mapping == {"merge": {"rule": "unanimous"}}
-    again = Gold.again(card.gold, jurist.judge("may-answer"))
+    again = Gold.read_again(card.gold, jurist.judge("may-answer"))
     assert again.sha256 == card.gold.sha256
     assert (len(again.cases), again.rule) == (46, "unanimous")
     assert "labels of 3 raters (ann, bob, cho) are merged by the rule unanimous" in done.err

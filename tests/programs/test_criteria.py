@@ -18,7 +18,7 @@ from small import cli, ok, write_jsonl
 
 import jurist
 from jurist.evaluation.criteria import Rated
-from jurist.evaluation.criterion_pairs import by_criterion
+from jurist.evaluation.criterion_pairs import compare_by_criterion
 from jurist.evaluation.measured import measure
 from jurist.evaluation.rows import Row
 from jurist.gold.goldset import Gold
@@ -157,10 +157,10 @@ def test_each_criterion_is_tested_on_its_own_rows_with_holms_correction() -> Non
         rows_of(list(zip(truth, wrong, strict=True))),
         rows_of(list(zip(truth, truth, strict=True))),
     )
-    found = by_criterion(JUDGE.comparison, first, second, seed=0, tested=0.025)
+    found = compare_by_criterion(JUDGE.comparison, first, second, seed=0, tested=0.025)
     assert list(found) == ["grounded", "tone"]
     assert {one.direction for one in found.values()} == {"better"}
-    alone = by_criterion(JUDGE.comparison, first, first, seed=0, tested=0.025)
+    alone = compare_by_criterion(JUDGE.comparison, first, first, seed=0, tested=0.025)
     assert [one.direction for one in alone.values()] == [None, None]
     each = [one.test.better for one in found.values()]
     assert min(one.corrected[0] for one in found.values()) == pytest.approx(2 * min(each))
