@@ -16,6 +16,7 @@ SETS = {
     "reply-score": f"{DOCS / 'reply_score.py'}:judge",
     "reply-preference": f"{DOCS / 'reply_preference.py'}:judge",
     "message-team": f"{DOCS / 'message_team.py'}:judge",
+    "device-reviews": f"{DOCS / 'device_review.py'}:judge",
     "fect-mini": "fect",
     "cognibench-mini": "cognibench",
     "faithqa-mini": "satisfaction",
