@@ -118,7 +118,7 @@ def _serve_review_page(lines: Sequence[SheetLine], gold: Gold, options: ReviewOp
     path = Path(options.output)
     guideline = _guideline(options.guideline, name, gold.judge)
     review = _serve_until_stopped(gold, lines, options, guideline)
-    labels, differing = review.journal.labels(), review.differing()
+    labels, differing = review.journal.labels(), review.differing_labels()
     raters = sorted({label.rater for label in labels} - {RESOLVED})
     unresolved = 0
     for labels_of_unit in differing.values():

@@ -420,7 +420,7 @@ class _RequestTemplate:
     request: Request
     """The request for some text."""
     wire_request: WireRequest
-    """The same as DSPy writes it."""
+    """This request as DSPy writes it."""
     around: tuple[bytes, bytes]
     """Its body before and after the text."""
 

@@ -172,12 +172,12 @@ def _sections(fields: Mapping[str, Any], value_of: Callable[[str, Any], str]) ->
 
 
 def _placeholder(name: str, info: Any) -> str:
-    """Return what stands in the place of a field's value."""
+    """Return the placeholder of a field's value."""
     return f"{{{name}}}"
 
 
 def _placeholder_with_rule(name: str, info: Any) -> str:
-    """Return what stands in the place of an output's value, with what the value must be."""
+    """Return the placeholder of an output's value, with the rule that the value must keep."""
     rule = _rule(info.annotation)
     if not rule:
         return _placeholder(name, info)
@@ -185,7 +185,7 @@ def _placeholder_with_rule(name: str, info: Any) -> str:
 
 
 def _rule(annotation: Any) -> str:
-    """Return what the value of an output field must be; empty for text."""
+    """Return the rule that the value of an output field must keep, in Chinese; empty for text."""
     if annotation is str:
         return ""
     if annotation in _KINDS:

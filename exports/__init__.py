@@ -56,7 +56,7 @@ def exporter(target: str) -> Exporter:
         return PLUGIN_EXPORTERS.from_file(path, attribute)
     if target in EXPORTERS:
         return EXPORTERS[target]
-    plugin = PLUGIN_EXPORTERS.installed(target)
+    plugin = PLUGIN_EXPORTERS.from_package(target)
     if plugin is None:
         raise UsageError(
             f"no export target is called {target!r}", hint=suggest_name(target, export_targets())

@@ -32,7 +32,7 @@ class Experiment:
     """The contenders and the rows of an experiment."""
 
     kind: ClassVar[str] = "compare"
-    """What it is called in fingerprints and in the ledger of openings."""
+    """Its name in fingerprints and in the ledger of openings."""
     chooses: ClassVar[bool] = True
     """Whether people choose one of several by it; what tells of a version alone opens no sealed row."""
     fewest: ClassVar[int] = 2

@@ -80,7 +80,7 @@ class _Judged(dspy.Prediction):
 
 @dataclass(frozen=True, kw_only=True)
 class _Run:
-    """The result of asking about one case."""
+    """The outcome of a prompt on one case, with one sample's answer and steps."""
 
     outcome: Outcome | None  # ``None`` if the machinery failed
     answer: Mapping[str, object]  # the fields of one sample's answer
@@ -130,17 +130,17 @@ class Recorder:
         self.source = source
         self._reasons = {case.id: case.reason for case in job.train}
         self._cases_by_id = dict[str, Case]()
-        self._gold = dict[
-            str, Mapping[str, object]
-        ]()  # key of a labelled example -> its demonstrations by predictor
-        self._runs = dict[tuple[str, str, bool], _Run]()  # by prompt, case, and whether a teacher was asked
+        # key of a labelled example -> its demonstrations by predictor
+        self._demos_of_example: dict[str, Mapping[str, object]] = {}
+        self._runs: dict[
+            tuple[str, str, bool], _Run
+        ] = {}  # by ids of prompt and case, and whether a teacher was asked
         self._rollouts = Counter[tuple[str, str]]()  # draws of each prompt and case by another model
-        self._cases = dict[
-            str, Case
-        ]()  # by the key of the inputs of the program, or of a predictor that was run
+        # by the key of the inputs of the program, or of a predictor that was run
+        self._case_of_inputs: dict[str, Case] = {}
         for case in (*job.train, *job.dev):
             self._cases_by_id[case.id] = case
-            self._cases.setdefault(_input_key(job.judge.prompt_values(case.inputs)), case)
+            self._case_of_inputs.setdefault(_input_key(job.judge.prompt_values(case.inputs)), case)
 
     def __deepcopy__(self, memo: dict[int, object]) -> Recorder:
         """Return itself: all copies of a student report to one recorder."""
@@ -157,7 +157,7 @@ class Recorder:
         for case in cases:
             demo = judge.demo(case)
             if judge.demonstrations is not None:
-                self._gold[_input_key(demo)] = judge.demos(case)
+                self._demos_of_example[_input_key(demo)] = judge.demos(case)
             examples.append(dspy.Example(**demo).with_inputs(*judge.input_fields))
         return examples
 
@@ -195,7 +195,7 @@ class Recorder:
             CarriedError: anything else failed; it carries the error past DSPy.
         """
         with unswallowed():
-            run = self._answer(program, self._cases[_input_key(inputs)])
+            run = self._run_of_case(program, self._case_of_inputs[_input_key(inputs)])
             if run.outcome is not None:
                 if dspy.settings.trace is not None:
                     predictors = dict(program.program.named_predictors())
@@ -207,46 +207,48 @@ class Recorder:
         raise Unanswered(run.error)
 
     def prefetch(self, program: Judging, examples: Sequence[dspy.Example]) -> None:
-        """Ask about several cases at once that an evaluation of DSPy is about to ask about one by one."""
+        """Ask about several cases at once, before an evaluation of DSPy asks about them one by one."""
         with unswallowed():
             cases_by_id: dict[str, Case] = {}
             for example in examples:
-                case = self._cases[_input_key(dict(example.inputs()))]
+                case = self._case_of_inputs[_input_key(dict(example.inputs()))]
                 cases_by_id[case.id] = case
             cases = list(cases_by_id.values())
             candidate = self.candidate(program)
-            answered_ids = {case_id for prompt, case_id, _ in self._runs if prompt == candidate.id}
+            answered_ids = {case_id for prompt_id, case_id, _ in self._runs if prompt_id == candidate.id}
             answered_ids |= self.board.outcomes(candidate).keys()
-            self._ask(candidate.state, [case for case in cases if case.id not in answered_ids], candidate)
+            self._ask_cases(
+                candidate.state, [case for case in cases if case.id not in answered_ids], candidate
+            )
             words = f"{self.board.name(candidate)} on {len(cases)} cases"
             self.job.note(words, self.board.value(candidate, cases), kind="candidate")
 
     def candidate(self, program: Judging) -> Candidate:
         """Enter the prompt of a student on the board, and return it as a candidate."""
-        state = self._state(program)
+        state = self._read_prompt(program)
         demo_ids = tuple(sorted(self._demo_ids(program, state)))
         return self.board.add(state, parent=self.start, source=self.source, demo_ids=demo_ids)
 
-    def _answer(self, program: Judging, case: Case) -> _Run:
+    def _run_of_case(self, program: Judging, case: Case) -> _Run:
         """Return the earlier run of a program's prompt on a case, or ask about the case."""
         # Neither a rollout nor a run of a teacher is an outcome of a candidate: rollouts are sent at another
         # temperature, and a teacher's prompt changes from case to case, because no case may see its own label.
         if program.teacher:
-            state = self._state(program)
+            state = self._read_prompt(program)
             run = self._runs.get((state.id, case.id, True))
-            return run or self._ask(state, [case])[case.id]
+            return run or self._ask_cases(state, [case])[case.id]
         lm = _lm_of(program)
         if lm is not self.job.judge_lm:
-            return self._ask(self._state(program), [case], rollout=lm)[case.id]
+            return self._ask_cases(self._read_prompt(program), [case], rollout=lm)[case.id]
         candidate = self.candidate(program)
         run = self._runs.get((candidate.id, case.id, False))
         outcome = self.board.outcome(candidate, case)
         # An outcome from before the search has neither an answer nor steps, which only a trace needs.
         if run is None and outcome is not None and dspy.settings.trace is None:
             return _Run(outcome=outcome, answer={})
-        return run or self._ask(candidate.state, [case], candidate)[case.id]
+        return run or self._ask_cases(candidate.state, [case], candidate)[case.id]
 
-    def _ask(
+    def _ask_cases(
         self,
         state: PromptState,
         cases: Sequence[Case],
@@ -271,9 +273,10 @@ class Recorder:
 
         asker.ask_all(cases, keep)
         if rollout is None:
-            prompt = candidate.id if candidate else state.id
+            prompt_id = candidate.id if candidate else state.id
+            is_teacher = candidate is None
             for case_id, run in runs.items():
-                self._runs[prompt, case_id, candidate is None] = run
+                self._runs[prompt_id, case_id, is_teacher] = run
         return runs
 
     def _rollout_asker(self, asker: Asker, rollout: dspy.LM, keys: Sequence[tuple[str, str]]) -> Asker:
@@ -303,7 +306,7 @@ class Recorder:
             return _Run(outcome=None, answer={}, error=verdict.error)
         for _, steps in samples:
             for _, inputs_of_step, _ in steps:
-                self._cases.setdefault(_input_key(inputs_of_step), case)
+                self._case_of_inputs.setdefault(_input_key(inputs_of_step), case)
         if candidate is not None:
             outcome = self.board.record(candidate, case, verdict)
         else:
@@ -316,7 +319,7 @@ class Recorder:
         first_answer, _ = samples[0]
         return _Run(outcome=outcome, answer=first_answer)
 
-    def _state(self, program: Judging) -> PromptState:
+    def _read_prompt(self, program: Judging) -> PromptState:
         """Return a student's prompt: only declared fields, and without text that reads as structure of a prompt."""
         state = PromptState.of(program.program)
         for name, predictor in program.program.named_predictors():
@@ -327,7 +330,7 @@ class Recorder:
                 instruction = defuse(instruction)
             demos: list[Demo] = []
             for demo in prompt.demos:
-                gold_demo = self._gold.get(_input_key(demo), {name: demo}).get(name)
+                gold_demo = self._demos_of_example.get(_input_key(demo), {name: demo}).get(name)
                 if gold_demo is not None:
                     fields = {key: gold_demo[key] for key in gold_demo if key in predictor.signature.fields}
                     demos.append(defuse(fields))
@@ -341,7 +344,9 @@ class Recorder:
             for demo in state.predictors[name].demos:
                 # The case is found by the predictor's own inputs, else by those of the whole program.
                 for names in (predictor.signature.input_fields, self.job.judge.input_fields):
-                    case = self._cases.get(_input_key({key: demo[key] for key in names if key in demo}))
+                    case = self._case_of_inputs.get(
+                        _input_key({key: demo[key] for key in names if key in demo})
+                    )
                     if case is not None:
                         yield case.id
                         break

@@ -66,7 +66,7 @@ def _by_name(name: str) -> Optimizer:
         return _instance(OPTIMIZERS[name], name)
     if name.startswith(PREFIX):
         return DspyOptimizer.called(name)
-    plugin = PLUGIN_OPTIMIZERS.installed(name)
+    plugin = PLUGIN_OPTIMIZERS.from_package(name)
     if plugin is None:
         names = list(OPTIMIZERS) + list(PLUGIN_OPTIMIZERS.installed_names())
         raise OptimizerError(f"no optimizer is called {name!r}", hint=suggest_name(name, names))

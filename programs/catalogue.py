@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeGuard, TypeVar
 
 from ..errors import UnknownJudgeError, suggest_name
 from .judge import Judge
-from .plugins import Allow, PluginKind, split_file_name
+from .plugins import AllowExecution, PluginKind, split_file_name
 
 if TYPE_CHECKING:
     from .generator import Generator
@@ -93,7 +93,7 @@ PLUGIN_JUDGES = PluginKind(
 """Where judges and generators come from that are not built in: Python files and installed packages."""
 
 
-def find(name: str, allow: Allow | None = None) -> Judge:
+def find(name: str, allow: AllowExecution | None = None) -> Judge:
     """Return a judge or generator by name: built-in, ``FILE.py:ATTRIBUTE``, of the main module, or installed.
 
     ``allow`` is asked whether a file may be executed.
@@ -109,7 +109,7 @@ def find(name: str, allow: Allow | None = None) -> Judge:
     for value in list(vars(sys.modules["__main__"]).values()):  # such as a notebook
         if isinstance(value, Judge) and value.name == name:
             return value
-    plugin = PLUGIN_JUDGES.installed(name)
+    plugin = PLUGIN_JUDGES.from_package(name)
     if plugin is not None:
         return plugin
     raise UnknownJudgeError(f"no judge is called {name!r}", hint=_suggest_name(name))

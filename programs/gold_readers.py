@@ -74,5 +74,5 @@ def split_reader_name(source: str) -> tuple[GoldReader | None, str]:
     name, colon, path = source.partition(":")
     if not (colon and path and name.replace("-", "").replace("_", "").isalnum()):
         return None, source
-    reader = PLUGIN_READERS.installed(name)
+    reader = PLUGIN_READERS.from_package(name)
     return (None, source) if reader is None else (reader, path)

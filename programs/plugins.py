@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-Allow = Callable[[Path, Mapping[str, str]], None]
-"""Is called with a file and the hashes of its code before it is executed; raises where it may not be."""
+AllowExecution = Callable[[Path, Mapping[str, str]], None]
+"""Called with a file and the hashes of its code before the file is executed; raises where that is not allowed."""
 
 LOADING_ERRORS = (
     ArithmeticError,
@@ -61,7 +61,7 @@ class PluginKind(Generic[T]):
     error: type[JuristError] = JudgeError
 
     def load_modules(self, package: str) -> dict[str, T]:
-        """Return name -> what comes with jurist under it: the object that a module of a package calls like the noun.
+        """Return name of a module -> the object that it brings: its attribute called like the noun.
 
         Args:
             package: a package of jurist, such as ``exports.targets``.
@@ -78,7 +78,7 @@ class PluginKind(Generic[T]):
             objects[name] = value
         return objects
 
-    def from_file(self, path: Path, attribute: str = "", allow: Allow | None = None) -> T:
+    def from_file(self, path: Path, attribute: str = "", allow: AllowExecution | None = None) -> T:
         """Execute a Python file and return the object that it calls ``attribute``.
 
         Raises:
@@ -125,7 +125,7 @@ class PluginKind(Generic[T]):
         """Return the names that installed packages bring, in alphabetical order; none of them is imported."""
         return sorted({plugin.name for plugin in installed_plugins(self.group)})
 
-    def installed(self, name: str) -> T | None:
+    def from_package(self, name: str) -> T | None:
         """Return the object that an installed package brings under a name; ``None`` if there is no such name.
 
         Raises:
@@ -142,6 +142,7 @@ class PluginKind(Generic[T]):
         return self._load(matches[0])
 
     def _load(self, entry: "EntryPoint") -> T:
+        """Import the package of an entry point, and return the object that it names."""
         package = _package_of(entry)
         place = f"{entry.name} = {entry.value} ({self.group} of {package})"
         try:
@@ -160,6 +161,7 @@ class PluginKind(Generic[T]):
         return value
 
     def _a_noun(self) -> str:
+        """Return the noun with its article: ``an optimizer``."""
         article = "an" if self.noun[0] in "aeiou" else "a"
         return f"{article} {self.noun}"
 
@@ -194,11 +196,12 @@ def split_file_name(name: str) -> tuple[Path | None, str]:
 
 
 def executed_hashes(path: Path) -> Mapping[str, str]:
-    """Return the hashes of a file, with its modules, that was executed in this process; none if it was not."""
+    """Return the hashes of a file and its modules, if it was executed in this process; else none."""
     return _executed_hashes.get(path.resolve(), {})
 
 
 def _entry_points(group: str) -> "list[EntryPoint]":
+    """Return the entry points of a group in all installed packages; none of these is imported."""
     # Importing importlib.metadata costs a third of the start of the command line.
     from importlib.metadata import entry_points
 

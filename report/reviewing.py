@@ -1,8 +1,8 @@
 """The review page: units that people label in a browser, blind to each other, and a page that settles differences.
 
-A rater is sent the question, the units, the guideline and the rater's own labels: nothing of gold, of a judge or of
-other raters but how far all agree, once they share enough units. The
-application is a Starlette one; uvicorn runs it.
+A rater is sent the question, the units, the guideline and the rater's own labels, and nothing of gold or of a judge. Of
+other raters a rater learns how far all agree, once they share enough units. The application is a Starlette one; uvicorn
+runs it.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Review:
         return units
 
     @cached_property
-    def _assigned(self) -> dict[str, str]:
+    def _rater_of_case(self) -> dict[str, str]:
         """Case -> the one rater who labels it; cases that every rater labels are left out.
 
         The cases are put in the order of a hash of their ids, which no rater and no order of the file decides. The
@@ -77,20 +77,20 @@ class Review:
         cases = sorted(
             {line.case.id for line in self.lines}, key=lambda case: text_hash(f"dealt out: {case}")
         )
-        common = math.ceil(self.overlap * len(cases) - 1e-9)
-        assigned = {}
-        for place, case in enumerate(cases[common:]):
-            assigned[case] = self.raters[place % len(self.raters)]
-        return assigned
+        shared_count = math.ceil(self.overlap * len(cases) - 1e-9)
+        rater_of_case = {}
+        for place, case in enumerate(cases[shared_count:]):
+            rater_of_case[case] = self.raters[place % len(self.raters)]
+        return rater_of_case
 
     def is_for(self, rater: str, case: str) -> bool:
-        """Return whether a rater labels a case; who settles differences may label all."""
-        return rater == RESOLVED or self._assigned.get(case, rater) == rater
+        """Return whether a rater labels a case; the resolver, who settles differences, may label all."""
+        return rater == RESOLVED or self._rater_of_case.get(case, rater) == rater
 
     def _units_of(self, rater: str) -> dict[str, SheetLine]:
         """Return the units that the page of a rater shows; for the resolver those on which raters differ."""
         units = {}
-        differing = self.differing() if rater == RESOLVED else {}
+        differing = self.differing_labels() if rater == RESOLVED else {}
         for name, line in self._units.items():
             is_shown = name in differing if rater == RESOLVED else self.is_for(rater, line.case.id)
             if is_shown:
@@ -104,10 +104,10 @@ class Review:
             first_places.setdefault(line.case.id, place)
         return sorted(self.lines, key=lambda line: (first_places[line.case.id], line.unit))
 
-    def _value_of_label(self, label: str, unit: int) -> Value | None:
-        """Return the value that a label gives to a unit, whose place is from 0; ``None`` if it is no label."""
+    def _value_of_label(self, label: str, place: int) -> Value | None:
+        """Return the value that a label gives to the unit at a place, from 0; ``None`` if it is no label."""
         answer = self.gold.judge.answer
-        cell = answer.cell(label, unit)
+        cell = answer.cell(label, place)
         if cell is None:
             return None
         return answer.scale.of_json(cell)
@@ -174,14 +174,14 @@ class Review:
                 descriptions[name] = description
         return descriptions
 
-    def unit_html(self, unit: str) -> dict[str, str]:
+    def unit_html(self, unit_name: str) -> dict[str, str]:
         """Return the HTML of a unit read as Markdown: name of an input -> HTML, and ``""`` -> that of the judged text.
 
         Judged text may hold anything: no HTML in it stays HTML, and nothing in it is a link or an image.
         """
         from markdown_it import MarkdownIt
 
-        line = self._units.get(unit)
+        line = self._units.get(unit_name)
         if line is None:
             raise GoldError("there is no such unit")
         markdown = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(
@@ -264,8 +264,8 @@ class Review:
                 history.append(self._page_label(label, rater))
         differing: JsonObject = {}
         if rater == RESOLVED:
-            for unit, labels in self.differing().items():
-                differing[unit] = self._page_difference(unit, labels)
+            for unit_name, labels in self.differing_labels().items():
+                differing[unit_name] = self._page_difference(unit_name, labels)
         return {"history": history, "differing": differing, "agreement": self.agreement()}
 
     def _page_label(self, label: JournalLabel, reader: str) -> JsonObject:
@@ -279,9 +279,9 @@ class Review:
             "skipped": label.skipped,
         }
 
-    def _page_difference(self, unit: str, labels: Sequence[JournalLabel]) -> JsonObject:
+    def _page_difference(self, unit_name: str, labels: Sequence[JournalLabel]) -> JsonObject:
         """Return the labels of a unit on which raters differ, with its gold label if it is resolved."""
-        line = self._units[unit]
+        line = self._units[unit_name]
         rater_labels = []
         for label in labels:
             if label.rater != RESOLVED:
@@ -295,8 +295,8 @@ class Review:
                 gold = self._page_names(line, RESOLVED).get(text, text)
         return {"labels": rater_labels, "gold": gold}
 
-    def differing(self) -> dict[str, list[JournalLabel]]:
-        """Return the labels of every unit on which raters differ, resolved or not."""
+    def differing_labels(self) -> dict[str, list[JournalLabel]]:
+        """Return name of a unit -> its labels, for every unit on which raters differ, resolved or not."""
         labels_of_unit: dict[str, list[JournalLabel]] = {unit: [] for unit in self._units}
         values_of_unit: dict[str, set[str]] = {unit: set() for unit in self._units}
         for label in self.journal.labels():
@@ -380,9 +380,10 @@ def _keep_breaks(text: str) -> str:
     A break was meant where the line is much shorter than the widest one, so that more words would have fitted.
     """
     lines = text.splitlines()
-    width = max(
-        (len(line) for line in lines if not line.startswith("|")), default=0
-    )  # rows of tables are not wrapped
+    width = 0
+    for line in lines:
+        if not line.startswith("|"):  # rows of tables are not wrapped
+            width = max(width, len(line))
     broken_lines = []
     for line, following in zip_longest(lines, lines[1:], fillvalue=""):
         words = following.split()

@@ -19,8 +19,19 @@ from ..programs.options import JUDGE_OPTIONS
 Item = TypeVar("Item")
 
 FORMATS = (".jsonl", ".csv")
-_OTHERS = (".parquet", ".tsv", ".xlsx", ".xls", ".json", ".ndjson", ".gz", ".zip", ".arrow", ".feather")
-_TEXTS = (
+_OTHER_FORMATS = (
+    ".parquet",
+    ".tsv",
+    ".xlsx",
+    ".xls",
+    ".json",
+    ".ndjson",
+    ".gz",
+    ".zip",
+    ".arrow",
+    ".feather",
+)
+_TEXT_COLUMNS = (
     "id",
     "case",
     "source",
@@ -76,7 +87,7 @@ def only_process(output: Path) -> Iterator[None]:
 
 
 def check_no_batches(output: Path, *, forget: bool) -> None:
-    """Refuse to ask at once what batches are asked, or forget these."""
+    """Refuse an output whose batches are under way; with ``forget``, remove these batches."""
     folder = batches_of(output)
     if folder.exists() and not forget:
         raise CheckpointError(
@@ -92,7 +103,18 @@ def check_no_batches(output: Path, *, forget: bool) -> None:
 def claimed(
     output: Path, sources: Sequence[str], *, going_on: bool, rival: Path | None = None
 ) -> Iterator[None]:
-    """Hold an output during a block, from before it is read until the last line is written."""
+    """Hold an output during a block, so that no other process writes it.
+
+    Args:
+        output: the file.
+        sources: the inputs of the run, none of which the output may be.
+        going_on: whether the run continues a file that is there.
+        rival: the folder of an unfinished run that was begun in the other way; default: that of shards.
+
+    Raises:
+        CheckpointError: another process writes the output, or an unfinished run is kept in ``rival``.
+        UsageError: the output cannot be written.
+    """
     check_name(output)
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
@@ -115,7 +137,7 @@ def claimed(
 
 
 def _check_free(output: Path, sources: Sequence[str], *, going_on: bool) -> None:
-    """Refuse an output that is an input, a folder, or there already, and links beside it."""
+    """Refuse links beside an output, and an output that is an input, a folder, or a file not to be continued."""
     for beside in (part_of(output), rejected_of(output), checkpoint_of(output), shards_of(output)):
         if beside.is_symlink():
             hint = "remove it, or name another output"
@@ -145,16 +167,16 @@ def check_name(path: Path) -> None:
     if not path.name:
         raise UsageError(f"{str(path)!r} names no file", hint="name another output")
     suffix = path.suffix.lower()
-    if suffix in _OTHERS:
+    if suffix in _OTHER_FORMATS:
         raise UsageError(f"{path}: a run writes no {suffix[1:]}", hint=f"use {', '.join(FORMATS)}")
 
 
 def is_csv(path: Path) -> bool:
-    """Whether a file of this name has columns, which are known when all its lines are."""
+    """Whether a file of this name is a table, whose columns are known only when all lines are."""
     return path.suffix.lower() == ".csv"
 
 
-def put(part: Path, output: Path) -> None:
+def publish(part: Path, output: Path) -> None:
     """Put a file of JSON lines in the place of an output, as a table where its name says so."""
     if not is_csv(output):
         part.replace(output)
@@ -184,7 +206,7 @@ def _output_cell(name: str, value: object) -> object:
     return escape_cell(of_table(value))
 
 
-class Order(Generic[Item]):
+class OrderedLines(Generic[Item]):
     """Writes a line for each of some items, in the order of the input; a line is made when its turn has come."""
 
     def __init__(self, stream: TextIO, line_of: Callable[[Item], str]) -> None:
@@ -204,7 +226,7 @@ class Order(Generic[Item]):
         self._stream.flush()  # whoever reads the file sees the lines at once
 
     def close(self) -> None:
-        """Write the lines that wait for rows that never came, in their order: what is known need not wait any more."""
+        """Write the lines that still wait for earlier rows, in their order: those rows never came."""
         for number in sorted(self._waiting):
             self._write(number)
         self._stream.flush()
@@ -216,7 +238,10 @@ class Order(Generic[Item]):
 
 
 def lines_in(path: Path) -> Iterator[tuple[int, Any]]:
-    """Return number and content of each line, ``None`` if it is no JSON, but not of one torn by a kill."""
+    """Yield number and content of each line; the content is ``None`` where a line is no JSON.
+
+    A last line that a kill has torn is left out.
+    """
     with path.open("rb") as file:
         if not is_csv(path):
             for number, data in enumerate(file, 1):
@@ -238,10 +263,10 @@ def _json_line(data: bytes) -> Any:
 
 
 def _cell_value(name: str, cell: object) -> Any:
-    """Return the value that a cell was made of, of a column of ours."""
+    """Return the value of a cell that :func:`publish` wrote."""
     if not isinstance(cell, str):
         return cell
-    if name in ("reasoning", "error_kind", "error") or (name in _TEXTS and cell):
+    if name in ("reasoning", "error_kind", "error") or (name in _TEXT_COLUMNS and cell):
         return unescape_cell(cell)
     try:
         return json.loads({"True": "true", "False": "false", "": "null"}.get(cell, cell))

@@ -28,14 +28,14 @@ from ..programs.verdict_sources import FIRST_CASES
 from .feeding import Feed, seldom_collected
 from .lines import OF_RUN, JsonObject, RowKey, line_of_case, read_line, written_verdict
 from .outputs import (
-    Order,
+    OrderedLines,
     check_no_batches,
     checkpoint_of,
     claimed,
     is_csv,
     lines_in,
     part_of,
-    put,
+    publish,
     rejected_of,
 )
 from .shards import WHOLE, Shard
@@ -280,24 +280,24 @@ def _earlier_verdicts(
 
 
 @contextmanager
-def _open_output(work: _Run, survey: Survey, line_of: Callable[[Case], str]) -> Iterator[Order[Case]]:
+def _open_output(work: _Run, survey: Survey, line_of: Callable[[Case], str]) -> Iterator[OrderedLines[Case]]:
     """Open the output of a run for the lines of its cases.
 
     A table, or an output with lines, is written to a file beside it, which replaces it when all lines are there.
     """
     output = work.output
     if not isinstance(output, Path):
-        with closing(Order(output, line_of)) as order:
+        with closing(OrderedLines(output, line_of)) as order:
             yield order
         return
     is_replaced = is_csv(output) or (output.is_file() and output.stat().st_size > 0)
     is_new = not output.exists()
     path = part_of(output) if is_replaced else output
     try:
-        with path.open("w", encoding="utf-8") as stream, closing(Order(stream, line_of)) as order:
+        with path.open("w", encoding="utf-8") as stream, closing(OrderedLines(stream, line_of)) as order:
             yield order
         if is_replaced and (path.stat().st_size or survey.empty):
-            put(path, output)
+            publish(path, output)
     finally:
         is_useless = is_new and not survey.empty and path.is_file() and not path.stat().st_size
         if is_replaced or is_useless:
@@ -312,7 +312,7 @@ class _Rows:
     asker: Asker
     survey: Survey
     state: RunState
-    order: Order[Case]
+    order: OrderedLines[Case]
     job: PaidJob
     # id of a case in flight -> set when it is over
     asking: dict[str, asyncio.Event] = field(default_factory=dict)

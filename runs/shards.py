@@ -31,7 +31,7 @@ from ..errors import (
 from ..gold.writing import json_line
 from ..keeping.paying import GRACE, SignalStop
 from .lines import OF_RUN
-from .outputs import check_name, is_csv, lines_in, part_of, put
+from .outputs import check_name, is_csv, lines_in, part_of, publish
 from .summary import Summary
 
 _NAMED = re.compile(r"-(\d+)-of-(\d+)(?=\.|$)")
@@ -75,7 +75,7 @@ def join(shards: Sequence[Path], output: Path) -> int:
         with part.open("w", encoding="utf-8") as file:
             for number, line in enumerate(_merged(shards), 1):  # noqa: B007 - the number of the last one
                 file.write(json_line(line) + "\n")
-        put(part, output)
+        publish(part, output)
     finally:
         part.unlink(missing_ok=True)
     return number

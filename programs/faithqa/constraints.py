@@ -29,7 +29,7 @@ from .scoring import (
     constraints_of,
     line_of,
     missing_of,
-    parts_of,
+    stated_constraints,
     unanchored,
     weighted_score,
 )
@@ -194,16 +194,18 @@ class ConstraintSet(ObjectSet):
 
         Constraints whose anchors are not in the query are counted, and named in the reasoning.
         """
-        items = parts_of(reply)
+        items = stated_constraints(reply)
         if items is None:
             return Verdict(values=(None,), error="no list of constraints")
         value = self.scale.of_json([vars(item) for item in items])
         lines = [reasoning_of(reply)]
-        unanchored_parts = unanchored(items, str(inputs[self.unit]))
-        for part in unanchored_parts:
+        unanchored_constraints = unanchored(items, str(inputs[self.unit]))
+        for part in unanchored_constraints:
             lines.append(f"the query does not say {part.anchor!r} ({part.text})")
         reasoning = "\n".join(line for line in lines if line)
-        return Verdict(values=(value,), reasoning=reasoning, counts={"unanchored": len(unanchored_parts)})
+        return Verdict(
+            values=(value,), reasoning=reasoning, counts={"unanchored": len(unanchored_constraints)}
+        )
 
     def row_parts(self, values: Values) -> dict[str, object]:
         """Return the constraints, and what is missing."""

@@ -51,8 +51,8 @@ class Constraint(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
-    """A constraint as a reply gives it."""
+class StatedConstraint:
+    """A constraint, or a missing part of the query, as a reply states it."""
 
     category: str
     anchor: str = ""
@@ -71,13 +71,13 @@ def is_anchored(constraint: Constraint, query: str) -> bool:
     return unbroken or _stands_in_order(anchor_words, query_words)
 
 
-def unanchored(constraints: Iterable[Part], query: str) -> list[Part]:
-    """Return the constraints whose anchors do not stand in the query: paraphrased, or nothing that the query sets."""
-    parts: list[Part] = []
+def unanchored(constraints: Iterable[StatedConstraint], query: str) -> list[StatedConstraint]:
+    """Return the constraints whose anchors do not stand in the query: they are paraphrased, or not set by it."""
+    without_anchor: list[StatedConstraint] = []
     for constraint in constraints:
         if constraint.category != MISSING and not is_anchored(constraint, query):
-            parts.append(constraint)
-    return parts
+            without_anchor.append(constraint)
+    return without_anchor
 
 
 def _stands_in_order(words: Sequence[str], text_words: Sequence[str]) -> bool:
@@ -96,8 +96,8 @@ def _plain_words(text: str) -> list[str]:
     return re.findall(rf"[{CJK}]|[^\W_{CJK}]+", re.sub("[’'ʼ`]", "", bare))
 
 
-def parts_of(reply: Reply) -> list[Part] | None:
-    """Return the parts of a query that a reply names; ``None`` for a reply without a list of constraints."""
+def stated_constraints(reply: Reply) -> list[StatedConstraint] | None:
+    """Return the missing parts that a reply names, else its constraints; ``None`` for one without a list of these."""
     # Where a reply names missing parts, constraints that stand beside them are not looked at.
     missing = _missing_parts(reply.get("missing"))
     if missing:
@@ -105,31 +105,31 @@ def parts_of(reply: Reply) -> list[Part] | None:
     items = reply.get("constraints")
     if not isinstance(items, list | tuple):
         return None
-    constraints: list[Part] = []
+    constraints: list[StatedConstraint] = []
     for item in items:
         category, anchor, text = member(item, "category"), member(item, "anchor"), member(item, "text")
         if not isinstance(category, str) or not isinstance(anchor, str) or not isinstance(text, str):
             return None
         if category not in PRIORITY:
             return None
-        constraints.append(Part(category=category, anchor=anchor, text=text))
+        constraints.append(StatedConstraint(category=category, anchor=anchor, text=text))
     return constraints
 
 
-def _missing_parts(names: object) -> list[Part]:
+def _missing_parts(names: object) -> list[StatedConstraint]:
     """Return the parts that a reply names as missing, each once."""
     if not isinstance(names, list | tuple):
         return []
-    parts: dict[str, Part] = {}
+    parts: dict[str, StatedConstraint] = {}
     for name in names:
         plain_name = str(name).strip().lower()
         if plain_name:
-            parts.setdefault(plain_name, Part(category=MISSING, text=plain_name))
+            parts.setdefault(plain_name, StatedConstraint(category=MISSING, text=plain_name))
     return list(parts.values())
 
 
 def missing_of(items: Iterable[Constraint]) -> list[str]:
-    """Return the names of the missing parts."""
+    """Return the names of the missing parts among some constraints."""
     names: list[str] = []
     for item in items:
         if item.category == MISSING:
@@ -137,16 +137,20 @@ def missing_of(items: Iterable[Constraint]) -> list[str]:
     return names
 
 
-def constraints_of(items: Sequence[Constraint]) -> tuple[Part, ...]:
+def constraints_of(items: Sequence[Constraint]) -> tuple[StatedConstraint, ...]:
     """Return the constraints that a response has to meet; of a query that lacks parts those of section 5.2."""
     # A response to such a query says what is missing, asks for it or declines, and makes nothing up.
-    parts = " and the ".join(missing_of(items))
-    if not parts:
-        return tuple(Part(category=item.category, anchor=item.anchor, text=item.text) for item in items)
+    missing = " and the ".join(missing_of(items))
+    if not missing:
+        return tuple(
+            StatedConstraint(category=item.category, anchor=item.anchor, text=item.text) for item in items
+        )
     return (
-        Part(category="subject", text=f"the response says that the {parts} is missing"),
-        Part(category="action", text=f"it asks for the {parts}, or declines to go on without it"),
-        Part(category="other", text=f"it does not make up the {parts}"),
+        StatedConstraint(category="subject", text=f"the response says that the {missing} is missing"),
+        StatedConstraint(
+            category="action", text=f"it asks for the {missing}, or declines to go on without it"
+        ),
+        StatedConstraint(category="other", text=f"it does not make up the {missing}"),
     )
 
 
@@ -156,16 +160,16 @@ def line_of(constraint: Constraint) -> str:
     return f"{constraint.category}: {one_line(constraint.text)} [{anchor}]"
 
 
-def parse_lines(text: str) -> dict[int, Part]:
+def parse_lines(text: str) -> dict[int, StatedConstraint]:
     """Return the constraints of numbered lines by their numbers; other lines, as users may write, are left out."""
-    parts: dict[int, Part] = {}
+    constraints: dict[int, StatedConstraint] = {}
     for line in text.splitlines():
         match = _LINE.match(line.strip())
         if match and match["category"] in PRIORITY:
-            parts[int(match["n"])] = Part(
+            constraints[int(match["n"])] = StatedConstraint(
                 category=match["category"], anchor=match["anchor"], text=match["text"]
             )
-    return parts
+    return constraints
 
 
 def weighted_score(weights: Sequence[float], satisfied: Sequence[bool]) -> float:
@@ -203,7 +207,10 @@ def marks_of_lines(inputs: Inputs, step: str) -> Flow:
 
 
 def mapped_by_steps(inputs: Inputs, steps: Sequence[str], elements: Sequence[str]) -> Flow:
-    """Ask what is missing, then for the core elements, then for the constraints; stop at once if something is."""
+    """Ask for missing parts of the query, then for its core elements, then for its constraints.
+
+    Where a part is missing, nothing further is asked.
+    """
     missing_step, core_step, extract_step = steps
     missing_reply = yield missing_step, inputs
     missing = missing_reply.get("missing")
@@ -226,12 +233,12 @@ def score_of_marks(
     mapping_step, judging_step = steps
     query = str(inputs["query"])
     mapping_reply = yield mapping_step, {"query": query}
-    items = parts_of(mapping_reply)
-    constraints = constraints_of(items or ())
+    stated = stated_constraints(mapping_reply) or []
+    constraints = constraints_of(stated)
     if not constraints:
         return {"score": None, "reasoning": "no constraint"}
-    unanchored_parts = unanchored(items or (), query)
-    lines = [f"{number}. {line_of(part)}" for number, part in enumerate(constraints, 1)]
+    unanchored_constraints = unanchored(stated, query)
+    lines = [f"{number}. {line_of(constraint)}" for number, constraint in enumerate(constraints, 1)]
     defused_lines = defuse("\n".join(lines))
     marked = yield from marks_of_lines({**inputs, "constraints": defused_lines}, judging_step)
     numbers = range(1, len(constraints) + 1)
@@ -241,28 +248,28 @@ def score_of_marks(
         return {"score": None, "reasoning": str(error)}
     if set(marks) != set(numbers):
         return {"score": None, "reasoning": "not every constraint was marked"}
-    reasons = [f"missing: {part}" for part in missing_of(items or ())]
+    reasons = [f"missing: {name}" for name in missing_of(stated)]
     constraint_weights: list[float] = []
     satisfied: list[bool] = []
-    for number, part in enumerate(constraints, 1):
+    for number, constraint in enumerate(constraints, 1):
         label, evidence = member(marks[number], "label"), member(marks[number], "evidence")
-        priority = PRIORITY[part.category]
+        priority = PRIORITY[constraint.category]
         constraint_weights.append(weights[priority])
         satisfied.append(label == "satisfied")
-        reason = f"{priority} {part.category} ({part.text}): {label}: {evidence or ''}"
-        if part in unanchored_parts:
-            reason += f" (the query does not say {part.anchor!r})"
+        reason = f"{priority} {constraint.category} ({constraint.text}): {label}: {evidence or ''}"
+        if constraint in unanchored_constraints:
+            reason += f" (the query does not say {constraint.anchor!r})"
         reasons.append(reason)
     score = weighted_score(constraint_weights, satisfied)
     reasons.append(f"{_count_by_priority(constraints, satisfied)}; {score:.2f}: {band(score)}")
-    return {"score": score, "reasoning": "\n".join(reasons), "unanchored": len(unanchored_parts)}
+    return {"score": score, "reasoning": "\n".join(reasons), "unanchored": len(unanchored_constraints)}
 
 
-def _count_by_priority(constraints: Sequence[Part], satisfied: Sequence[bool]) -> str:
+def _count_by_priority(constraints: Sequence[StatedConstraint], satisfied: Sequence[bool]) -> str:
     """Return how many constraints of each priority are satisfied (Table 7): ``mandatory 2/3, optional 0/1``."""
     met: dict[str, list[bool]] = {}
-    for part, is_met in zip(constraints, satisfied, strict=True):
-        met.setdefault(PRIORITY[part.category], []).append(is_met)
+    for constraint, is_met in zip(constraints, satisfied, strict=True):
+        met.setdefault(PRIORITY[constraint.category], []).append(is_met)
     words: list[str] = []
     for priority in dict.fromkeys(PRIORITY.values()):
         if priority in met:
@@ -271,7 +278,8 @@ def _count_by_priority(constraints: Sequence[Part], satisfied: Sequence[bool]) -
 
 
 def _read_constraints(rule: Rule, reply: Reply, texts: Sequence[str], places: Sequence[int]) -> list[object]:
-    items = parts_of(reply)
+    """Return the value of a query, its only unit: the canonical texts of its constraints."""
+    items = stated_constraints(reply)
     if items is None:
         raise ValueError("no list of constraints")
     texts_of_items = {json.dumps(asdict(item), sort_keys=True, ensure_ascii=False) for item in items}

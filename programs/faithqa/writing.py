@@ -27,7 +27,7 @@ from ...text.wording import is_chinese
 from ..frozen import frozen
 from ..generator import Generator
 from ..stepwise import Steps, Stepwise
-from .scoring import MISSING, Part, parts_of, unanchored
+from .scoring import MISSING, StatedConstraint, stated_constraints, unanchored
 
 Task: TypeAlias = Literal["fact", "story", "poem", "evaluation", "relationship", "summary"]
 """The tasks of Table 1."""
@@ -109,18 +109,18 @@ class WriteQuery(Stepwise):
         written = yield writer, {**inputs, "language": language_name}
         query = _assemble_query(plan, written)
         verified = yield self.verify, {"query": query}
-        items: list[Part] | None = [Part(category=MISSING, text=plan["removed"])]
+        items: list[StatedConstraint] | None = [StatedConstraint(category=MISSING, text=plan["removed"])]
         if task in OMISSION:
             mapped = yield self.map, {"query": query}
-            items = parts_of(mapped)
+            items = stated_constraints(mapped)
         constraints = [vars(item) for item in items or []]
         number = sum(item["category"] != MISSING for item in constraints)
-        unanchored_parts = unanchored(items or (), query)
+        unanchored_constraints = unanchored(items or (), query)
         in_language = is_chinese(query) == (language == "zh")
         checks = {
             "language": _make_check(in_language, f"it is not {language_name}"),
             "answerable": _check_answerable(verified, expected=task in OMISSION),
-            "conditions": _check_conditions(plan, query, number, len(unanchored_parts)),
+            "conditions": _check_conditions(plan, query, number, len(unanchored_constraints)),
         }
         item = {"query": query, "constraints": constraints, "number": number}
         return dspy.Prediction(written=[item], checks=[checks])

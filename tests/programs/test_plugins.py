@@ -55,10 +55,10 @@ def test_a_name_of_an_installed_package_is_its_object(site: Path) -> None:
     install(site, "acme-soups", {"soup": "acme_soups:soup", "broth": "acme_soups:nothing"})
     assert RECIPES.installed_names() == ["broth", "soup"]
     assert "acme_soups" not in sys.modules  # a list of names imports no package
-    found = RECIPES.installed("soup")
+    found = RECIPES.from_package("soup")
     assert found is not None
     assert found.name == "soup"
-    assert RECIPES.installed("stew") is None
+    assert RECIPES.from_package("stew") is None
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_bad_plugin_is_said_in_one_line(site: Path, source: str | None, value:
         (site / "acme_bad.py").write_text(source)
     install(site, "acme-bad", {"soup": value})
     with pytest.raises(OptimizerError) as caught:
-        RECIPES.installed("soup")
+        RECIPES.from_package("soup")
     assert str(caught.value).startswith(f"soup = {value} (jurist.recipes of acme-bad): {problem}; ")
     assert "acme-bad" in caught.value.hint
     assert "\n" not in str(caught.value)
@@ -89,7 +89,7 @@ def test_two_packages_cannot_bring_one_name(site: Path) -> None:
     install(site, "acme-one", {"soup": "one:soup"})
     install(site, "acme-two", {"soup": "two:soup"})
     with pytest.raises(OptimizerError, match="acme-one and acme-two each bring an optimizer called 'soup'"):
-        RECIPES.installed("soup")
+        RECIPES.from_package("soup")
 
 
 def test_an_object_of_a_file(tmp_path: Path) -> None:

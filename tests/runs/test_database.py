@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from jurist.engines.database import Database
 from jurist.errors import CheckpointError
-from jurist.runs.outputs import Order
+from jurist.runs.outputs import OrderedLines
 
 
 def many(data: Database) -> None:
@@ -36,7 +36,7 @@ def test_a_full_disk_is_said_and_leaves_what_was_there(tmp_path: Path) -> None:
 @settings(max_examples=60, deadline=None)
 def test_lines_are_written_in_order_wherever_they_wait(numbers: list[int], came: int, none: set[int]) -> None:
     said = io.StringIO()
-    order = Order[int](said, "{:020}".format)
+    order = OrderedLines[int](said, "{:020}".format)
     for number in numbers[:came]:
         order.give(number, None if number in none else number)
     whole = next(number for number in range(13) if number not in numbers[:came])
