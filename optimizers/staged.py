@@ -43,7 +43,7 @@ _PROPOSAL_ROWS = 5.0
 _SUGGESTED_FACTOR = 2
 """The line about a stop suggests so many times the rows per point that would give the arm one more turn."""
 _MOST_FACTOR = 4
-"""The rows per point for one more turn count as at most so many times the present ones."""
+"""The line suggests nothing where one more turn would take more than so many times the present rows per point."""
 _ROUND_ROWS = 100
 """The line suggests a multiple of so many rows per point."""
 _ALIKE_TURNS = 2
@@ -356,14 +356,21 @@ class Staged(Raced):
         price = price_of_rows(track, rows)
         if gain >= price:
             return ""
-        # At these rows per point the arm would be worth one more turn.
-        needed_rows = self.rows_per_point * price / max(gain, price / _MOST_FACTOR)
-        suggested_rows = _ROUND_ROWS * math.ceil(_SUGGESTED_FACTOR * needed_rows / _ROUND_ROWS)
-        return (
+        reason = (
             f"another {arm.product} would probably gain {gain:.4f} at most, too little for the tokens of {rows:.0f} "
-            f"rows that it takes. To search on, add --set rows_per_point={suggested_rows:.0f} to the command (now: the "
-            f"tokens of {self.rows_per_point:g} rows for a gain of {POINT:g})"
+            "rows that it takes"
         )
+        if gain * _MOST_FACTOR >= price:
+            # At these rows per point the arm would be worth one more turn.
+            needed_rows = self.rows_per_point * price / gain
+            suggested_rows = _ROUND_ROWS * math.ceil(_SUGGESTED_FACTOR * needed_rows / _ROUND_ROWS)
+            return (
+                f"{reason}. To search on, add --set rows_per_point={suggested_rows:.0f} to the command (now: the "
+                f"tokens of {self.rows_per_point:g} rows for a gain of {POINT:g})"
+            )
+        if not best_candidate(track).setting.asks_model:
+            return f"{reason}. Words alone lead; to search for a prompt without them, add --no-words"
+        return reason
 
     def _rows_of_next(self, arm: Arm, track: Track, candidates: Sequence[Candidate]) -> float:
         """Return the rows of the basic prompt that take as many tokens as one more candidate of an arm."""

@@ -112,6 +112,20 @@ def test_where_no_prompt_is_better_the_search_stops_by_itself_and_says_what_it_w
     assert job.context.meter.calls < 1_900
 
 
+def test_where_words_alone_lead_the_search_names_the_option_that_leaves_them_out() -> None:
+    def tossing(request: Request) -> str:
+        return reply("chat", factual=hashed(user_of(request)) % 2 == 0)
+
+    job = job_with(Scripted(tossing), train=claims(140, 1), dev=claims(60, 2), reads_instructions=False)
+    result = optimize(make("race"), job)
+    assert result.best.setting.asks_model is False
+    assert re.fullmatch(
+        r"jurist stopped the search: another set of demonstrations would probably gain 0\.0\d+ at most, too little for "
+        r"the tokens of \d+ rows that it takes\. Words alone lead; to search for a prompt without them, add --no-words",
+        result.reason,
+    )
+
+
 def test_a_limit_on_the_tokens_of_a_row_keeps_longer_prompts_out() -> None:
     made = job_with(
         Scripted(copying), train=claims(100, 1), dev=claims(40, 2), words=False, reads_instructions=False
