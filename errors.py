@@ -1,11 +1,9 @@
 """The errors of jurist: one root, each saying what is wrong, where, and what to do next.
 
-``JuristError`` subclasses end a command with exit code 1 and one line; they are
-never used for a model's unusable reply, which is an abstention and is counted.
-Messages name settings and commands as the command line does; outside of it an error names the arguments and the
-functions of Python in their place.
-``BudgetExhausted`` is a ``BaseException`` on purpose: optimizers catch
-``Exception`` around every evaluation, and a hard limit must not be swallowed.
+``JuristError`` subclasses end a command with exit code 1 and one line; they are never used for a model's unusable
+reply, which is an abstention and is counted. Messages are written in the words of the command line; for a program in
+Python an error puts arguments and functions in their place. ``BudgetExhausted`` is a ``BaseException`` on purpose:
+optimizers catch ``Exception`` around every evaluation, and a hard limit must not be swallowed.
 """
 
 import difflib
@@ -114,6 +112,7 @@ _PAIRS: Mapping[str, str] = {
 """Options whose value is a pair, THEIRS=OURS, and a dictionary in Python."""
 _LIMITS = ("--min", "--max")
 """Options whose pair ends with a number."""
+_NUMBER = re.compile(r"-?\d+(\.\d+)?")
 _WITH_VALUE = re.compile(
     r"(?P<flag>(?<![\w-])--[a-z][a-z-]*[a-z])"
     r"(?: (?P<value>'[^']*'|[^\s;,)]*?[=/:][^\s;,)]*?(?=[:.]?(?:[\s;,)]|$))|\w+(?:,\w+)+|[A-Z][A-Z.a-z]*(?![\w-])"
@@ -224,12 +223,40 @@ def _call_of(command: re.Match[str]) -> str:
     if call is None:
         return command[0]
     words = command["words"].split()
+    judges = _take_judges(words, takes_list=call.takes_list)
+    arguments = _take_arguments(words)
+    if arguments is None:
+        return command[0]
+    rest = "".join(f" {word}" for word in words)
+    if not judges and not arguments:
+        return f"jurist.{call.function}{rest}"
+    rendered: list[str] = []
+    if judges:
+        quoted = ", ".join(map(_in_quotes, judges))
+        rendered.append(f"[{quoted}]" if call.takes_list else quoted)
+    for name in call.required:
+        rendered.append(arguments.pop(name, f"{name}=..."))
+    rendered.extend(arguments.values())
+    return f"jurist.{call.function}({', '.join(rendered)}){rest}"
+
+
+def _take_judges(words: list[str], *, takes_list: bool) -> list[str]:
+    """Remove the judges from the beginning of the words behind a command, and return them: at most one, or a list."""
     judges: list[str] = []
-    while words and not words[0].startswith("--") and (call.takes_list or not judges):
-        is_judge = _JUDGE_WORD.search(words[0]) if not judges else not words[0].isalpha()
-        if not is_judge:
+    while words and not words[0].startswith("--") and (takes_list or not judges):
+        is_first_judge = not judges and _JUDGE_WORD.search(words[0])
+        is_further_judge = judges and not words[0].isalpha()
+        if not is_first_judge and not is_further_judge:
             break
         judges.append(words.pop(0))
+    return judges
+
+
+def _take_arguments(words: list[str]) -> dict[str, str] | None:
+    """Remove the options from the beginning of some words, and return name -> argument of Python.
+
+    ``None`` where no argument stands for an option, or two options are one argument.
+    """
     arguments: dict[str, str] = {}
     while words and words[0].startswith("--"):
         flag = words.pop(0)
@@ -239,16 +266,9 @@ def _call_of(command: re.Match[str]) -> str:
         argument = _render_argument(flag, value)
         name = argument.partition("=")[0]
         if (flag not in ARGUMENTS and flag not in _PAIRS) or name in arguments:
-            return command[0]
+            return None
         arguments[name] = argument
-    rest = "".join(f" {word}" for word in words)
-    if not judges and not arguments:
-        return f"jurist.{call.function}{rest}"
-    needed = {name: arguments.pop(name, f"{name}=...") for name in call.required}
-    quoted = ", ".join(map(_in_quotes, judges))
-    given = [f"[{quoted}]" if call.takes_list else quoted] if judges else []
-    shown = given + list(needed.values()) + list(arguments.values())
-    return f"jurist.{call.function}({', '.join(shown)}){rest}"
+    return arguments
 
 
 def _takes_value(flag: str) -> bool:
@@ -266,14 +286,8 @@ def _argument_of(option: re.Match[str]) -> str:
 
 def _render_argument(flag: str, value: str) -> str:
     """Return the argument for an option and its value, which may be empty; the option, where no argument says it."""
-    theirs, equals, ours = value.rpartition("=")
     if flag in _PAIRS:
-        pair = "..."
-        if equals:
-            pair = (
-                f'{{"{theirs}": {ours if _NUMBER.fullmatch(ours) or flag in _LIMITS else _in_quotes(ours)}}}'
-            )
-        return _PAIRS[flag].replace("{}", pair)
+        return _PAIRS[flag].replace("{}", _render_pair(flag, value))
     argument = ARGUMENTS.get(flag, flag)
     if "{}" not in argument:
         return f"{argument} {value}".rstrip() if value else argument
@@ -284,11 +298,18 @@ def _render_argument(flag: str, value: str) -> str:
     return argument.replace("{}", value)
 
 
+def _render_pair(flag: str, value: str) -> str:
+    """Return a value ``NAME=MEANING`` as a dictionary of Python; three dots where it is no pair."""
+    name, equals, meaning = value.rpartition("=")
+    if not equals:
+        return "..."
+    if flag not in _LIMITS and not _NUMBER.fullmatch(meaning):
+        meaning = _in_quotes(meaning)
+    return f'{{"{name}": {meaning}}}'
+
+
 def _in_quotes(text: str) -> str:
     return f'"{text}"'
-
-
-_NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
 class JuristError(Exception):

@@ -184,7 +184,7 @@ def compiled(world: World, count: int, calls: int, *, own_answer: bool, at_rando
         spend = made.result.board.context.ledger.spend()
         return Outcome(
             is_promoted=made.latest,
-            asks_first=made.latest and made.artifact.about.setting.asks_first is not None,
+            asks_first=made.latest and made.artifact.about.setting.own_answer_request is not None,
             score=statistics.mean(right),
             calls=spend.calls,
             tokens=spend.input_tokens + spend.output_tokens,

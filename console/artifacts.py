@@ -76,9 +76,9 @@ def show_artifact(options: ShowOptions) -> Result:
         if artifact.about.words is not None:
             body.append(artifact.about.words.words)
             body.extend(artifact.about.words.question_lines())
-        asks_first = artifact.about.setting.asks_first
-        if asks_first is not None:
-            body.append(asks_first.words)
+        own_answer_request = artifact.about.setting.own_answer_request
+        if own_answer_request is not None:
+            body.append(own_answer_request.words)
         moved = artifact.about.moved
         if moved is not None:
             body.append(f"moved from {moved.parent} with {moved.model}: {moved.words}; asked {moved.way}")

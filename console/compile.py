@@ -250,8 +250,8 @@ def _compilation_parts(options: CompileOptions, compiled: Compiled, plan: Plan) 
         prompt_line += f"; {panel_words(card)}"
     spend = spend_line(card.spend or SpendCard())
     end_parts = [prompt_line, f"{spend}; {plural(len(result.board.candidates), 'candidate')}"]
-    if card.setting.asks_first is not None:
-        end_parts = [card.setting.asks_first.words, *end_parts]
+    if card.setting.own_answer_request is not None:
+        end_parts = [card.setting.own_answer_request.words, *end_parts]
     if card.words is not None:
         end_parts = [card.words.words, *end_parts]
     if result.ending != "finished":

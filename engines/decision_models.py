@@ -160,10 +160,11 @@ class DecisionModel:
     async def _answer(self, typed: TypedRequest, request: Request) -> Response:
         """Return the response to a typed request: its values as text, and the probabilities of its labels.
 
-        The response to a part of its questions has all of their probabilities as its text.
+        Where ``request`` asks only a part of the questions, the text of the response is their probabilities as JSON,
+        which :meth:`join_responses` reads.
         """
         questions = typed_questions(typed)
-        names_of_part = _question_names(request)
+        names_of_part = _names_of_part(request)
         if names_of_part:
             questions = tuple(question for question in questions if question.name in names_of_part)
         subject = subject_of_request(typed)
@@ -183,7 +184,7 @@ class DecisionModel:
         return response
 
     def _decisions(self, typed: TypedRequest, distributions: Mapping[str, Distribution]) -> Decisions:
-        """Return the values that probabilities give; an error of the provider where they give none."""
+        """Return the values that probabilities give; raise an error of the provider where they give none."""
         try:
             return make_decisions(typed, distributions)
         except (KeyError, ValueError) as error:
@@ -272,7 +273,7 @@ def _typed_request_of_context(name: str) -> TypedRequest:
     return typed
 
 
-def _question_names(request: Request) -> frozenset[str]:
+def _names_of_part(request: Request) -> frozenset[str]:
     """Return the names of the questions of a part (:meth:`DecisionModel.split_request`); empty for a whole request."""
     response_format = request.config.response_format or {}
     if response_format.get("name") != _PART:
@@ -318,7 +319,7 @@ def systemone_question(question: TypedQuestion) -> dict[str, Any]:
     judgment = _as_judgment(question)
     instructions = judgment["description"]
     if question.kind == "predicate":
-        return {"type": "noul", "instructions": instructions}
+        return {"type": "noul", "instructions": instructions}  # the protocol's name of a yes or no question
     if question.kind == "choice":
         criteria = {branch["const"]: branch.get("description") for branch in judgment["anyOf"]}
         return {"type": "choice", "instructions": instructions, "criteria": criteria}
@@ -347,7 +348,7 @@ def openai_body(model_name: str, subject: Subject, questions: tuple[TypedQuestio
 
 
 def _openai_input(subject: Subject) -> str | list[dict[str, Any]]:
-    """Return what questions are about as OpenAI's protocol has it: a text, or a message where there are images."""
+    """Return the subject of questions as OpenAI's protocol has it: a text, or a message where there are images."""
     if isinstance(subject, str):
         return subject
     texts: list[str] = []
@@ -358,8 +359,9 @@ def _openai_input(subject: Subject) -> str | list[dict[str, Any]]:
                 parts.append({"type": "input_text", "text": f"{field}:"})
             parts.append({"type": "input_image", "image_url": value.url})
         else:
-            texts.append(f"{field}:\n{value}")
-            parts.append({"type": "input_text", "text": texts[-1]})
+            text = f"{field}:\n{value}"
+            texts.append(text)
+            parts.append({"type": "input_text", "text": text})
     if len(texts) == len(subject):
         return "\n\n".join(texts)
     return [{"role": "user", "content": parts}]

@@ -76,7 +76,7 @@ class TypedQuestion:
         return (self.descriptions or {}).get(choice, "")
 
 
-class NumberedQuestion(Protocol):
+class SmallQuestion(Protocol):
     """A small question that a prompt asks beside the judge's own."""
 
     @property
@@ -139,12 +139,12 @@ def make_decisions(request: TypedRequest, distributions: Mapping[str, Distributi
     """
     values: dict[str, object] = {}
     probabilities: dict[str, Sequence[Mapping[str, float]]] = {}
-    field_of_answers = _field_of_answers(request)
-    if field_of_answers is not None:
+    small_answers_field = _small_answers_field(request)
+    if small_answers_field is not None:
         numbers: list[float] = []
         for question in small_questions(request):
             numbers.append(_number_of_answer(question, distributions[question.name]))
-        values[field_of_answers] = write_numbered_answers(numbers)
+        values[small_answers_field] = write_numbered_answers(numbers)
     for field in output_fields_of(request):
         answers: list[Distribution] = []
         for question in questions_about(field, request):
@@ -157,12 +157,12 @@ def make_decisions(request: TypedRequest, distributions: Mapping[str, Distributi
 
 def split_wording(instruction: str, labels: Sequence[str]) -> tuple[str, dict[str, str]]:
     """Return an instruction without its lines ``LABEL: words``, and label -> words of these lines."""
-    by_key = {label.casefold(): label for label in labels}
+    label_of_name = {label.casefold(): label for label in labels}
     question_lines: list[str] = []
     descriptions: dict[str, str] = {}
     for line in instruction.splitlines():
         name, colon, words = line.strip().lstrip("-*• ").partition(":")
-        label = by_key.get(name.strip(" `'\"").casefold())
+        label = label_of_name.get(name.strip(" `'\"").casefold())
         if label is not None and colon and words.strip():
             descriptions[label] = words.strip()
         else:
@@ -182,12 +182,12 @@ def output_fields_of(request: TypedRequest) -> list[Field]:
     """Return the declared output fields of a request, without the one that takes the answers to small questions."""
     fields: list[Field] = []
     for name, info in request.signature.output_fields.items():
-        if name != _field_of_answers(request):
+        if name != _small_answers_field(request):
             fields.append(declared_field(name, info))
     return fields
 
 
-def _field_of_answers(request: TypedRequest) -> str | None:
+def _small_answers_field(request: TypedRequest) -> str | None:
     """Return the name of the output field that takes the answers to small questions; ``None`` without one."""
     for name, info in request.signature.output_fields.items():
         if QUESTIONS_KEY in (info.json_schema_extra or {}):
@@ -197,12 +197,10 @@ def _field_of_answers(request: TypedRequest) -> str | None:
 
 def small_questions(request: TypedRequest) -> list[TypedQuestion]:
     """Return the small questions of a request: a predicate for yes or no, a score for 1 to 5."""
-    name = _field_of_answers(request)
+    name = _small_answers_field(request)
     if name is None:
         return []
-    numbered: Sequence[NumberedQuestion] = request.signature.output_fields[name].json_schema_extra[
-        QUESTIONS_KEY
-    ]
+    numbered: Sequence[SmallQuestion] = request.signature.output_fields[name].json_schema_extra[QUESTIONS_KEY]
     lowest, highest = RANGES[ONE_TO_FIVE]
     levels = tuple(str(level) for level in range(int(lowest), int(highest) + 1))
     questions: list[TypedQuestion] = []

@@ -68,7 +68,7 @@ class DecisionFile(PortableFile):
 def _decided_fields(signature: type[dspy.Signature], *, is_openai: bool) -> list[DecidedField]:
     """Return the output fields of a signature with their questions: small questions first, as they are asked."""
     mark = f"sentence-{uuid4().hex}"
-    # Questions of each sentence are made of one sentence, whose place the mark shows.
+    # The questions are made for a row whose only sentence is a mark; the exported file puts each sentence in its place.
     inputs = dict.fromkeys(signature.input_fields, f"1. {mark}")
     request = TypedRequest(adapter=dspy.ChatAdapter(), signature=signature, demos=(), inputs=inputs)
     fields: list[DecidedField] = []

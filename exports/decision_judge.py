@@ -91,9 +91,9 @@ class DecisionJudge(PortableJudge):
             presentations: list[list[object]] = []
             for values, parts in replies:
                 distributions = self._distributions(values, parts)
-                fields, shares_of_field, numbers = self._decided_fields(values, distributions)
+                fields, shares_of_field, numbers = self._read_fields(values, distributions)
                 presentations.append(self.unit_values(fields, inputs))
-                shares = self._unit_shares(shares_of_field, units)
+                shares = self._unit_shares(shares_of_field, units)  # empty ones for a pair, in both orders
                 if numbers:
                     answers.append(numbers)
             sample = presentations[0]
@@ -102,19 +102,19 @@ class DecisionJudge(PortableJudge):
             samples.append(sample)
         except (KeyError, ValueError) as error:
             errors.append(str(error))
-            shares = [{} for _ in range(units * len(self.answers))]
+            shares = [{} for _ in range(units * len(self.answer_specs))]
         return self.verdict(samples, errors, units, inputs, answers, shares)
 
     def bodies(self, values: Inputs) -> list[dict[str, Any]]:
         """Return the bodies of the requests about a row; several where one cannot take all questions."""
-        asked = self._asked(values)
+        questions = self._questions_about(values)
         most = self.spec["decisions"]["most"]
         subject: Any = {name: message_text(value) for name, value in values.items()}
         if len(subject) == 1:
             (subject,) = subject.values()
         bodies: list[dict[str, Any]] = []
-        for start in range(0, len(asked), most):
-            part = asked[start : start + most]
+        for start in range(0, len(questions), most):
+            part = questions[start : start + most]
             body: dict[str, Any] = {"model": self.spec["decisions"]["model"]}
             if self._is_openai:
                 if not isinstance(subject, str):
@@ -133,34 +133,34 @@ class DecisionJudge(PortableJudge):
         return str(self.spec["decisions"]["path"]).endswith("/decisions")
 
     @property
-    def _decided(self) -> Sequence[DecidedField]:
+    def _output_fields(self) -> Sequence[DecidedField]:
         """The output fields, in the order in which they are asked."""
         fields: Sequence[DecidedField] = self.spec["decisions"]["fields"]
         return fields
 
-    def _asked(self, values: Inputs) -> list[tuple[str, Mapping[str, Any], Sequence[str]]]:
+    def _questions_about(self, values: Inputs) -> list[tuple[str, Mapping[str, Any], Sequence[str]]]:
         """Return name, body and choices of each question about a row."""
-        asked: list[tuple[str, Mapping[str, Any], Sequence[str]]] = []
-        for field in self._decided:
+        questions: list[tuple[str, Mapping[str, Any], Sequence[str]]] = []
+        for field in self._output_fields:
             for question in field["questions"]:
                 body, choices = question["body"], question["choices"]
                 after = question["after_sentence"]
                 if after is None:
-                    asked.append((question["name"], body, choices))
+                    questions.append((question["name"], body, choices))
                     continue
                 for number, sentence in last_numbered_texts(list(values.values())):
                     instructions = f"{body['instructions']}{sentence}{after}"
                     whole_body = {**body, "instructions": instructions}
-                    asked.append((f"{question['name']}{number}", whole_body, choices))
-        return asked
+                    questions.append((f"{question['name']}{number}", whole_body, choices))
+        return questions
 
     def _distributions(self, values: Inputs, replies: Sequence[Any]) -> dict[str, Distribution]:
         """Return question -> probabilities of the replies to all requests about a row."""
-        asked = self._asked(values)
+        questions = self._questions_about(values)
         most = self.spec["decisions"]["most"]
         distributions: dict[str, Distribution] = {}
         for number, reply in enumerate(replies):
-            part = asked[number * most : (number + 1) * most]
+            part = questions[number * most : (number + 1) * most]
             answers = reply["answers"]
             if len(answers) != len(part):
                 raise ValueError(f"{len(answers)} answers to {len(part)} questions")
@@ -177,14 +177,14 @@ class DecisionJudge(PortableJudge):
                     distributions[name] = {choice: checked_probability(shares[choice]) for choice in choices}
         return distributions
 
-    def _decided_fields(
+    def _read_fields(
         self, values: Inputs, distributions: Mapping[str, Distribution]
     ) -> tuple[dict[str, object], dict[str, list[dict[str, float]]], list[float | None]]:
         """Return the output fields that probabilities give, the probabilities of their labels, and the answers."""
         fields: dict[str, object] = {}
         shares_of_field: dict[str, list[dict[str, float]]] = {}
         numbers: list[float | None] = []
-        for field in self._decided:
+        for field in self._output_fields:
             name, kind, labels = field["name"], field["kind"], field["labels"]
             first = field["questions"][0]
             if kind == "answers":
@@ -226,7 +226,7 @@ class DecisionJudge(PortableJudge):
     ) -> list[Mapping[Any, float]]:
         """Return label -> probability of each unit, criterion by criterion; nothing where labels have none."""
         unit_shares: list[Mapping[Any, float]] = []
-        for answer in self.answers.values():
+        for answer in self.answer_specs.values():
             rule = answer["parser"]["answer"]
             field_shares = shares_of_field.get(rule.get("field", ""), [])
             if rule["reader"] == "label" and field_shares:

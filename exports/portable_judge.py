@@ -116,9 +116,8 @@ class PortableJudge:
                 self._rankings[name] = Ranking(nearest["rows"], nearest["fields"], nearest["sizes"])
         self._own_answers: dict[str, str] = {}  # task -> the model's own answer to it
         self._embed: Embed | None = None
-        self._vectors: dict[
-            str, list[Sequence[float]]
-        ] = {}  # step -> the vectors of the rows that it remembers
+        # step -> the vectors of the rows that it remembers
+        self._vectors: dict[str, list[Sequence[float]]] = {}
 
     def messages(self, inputs: Inputs) -> list[Message]:
         """Return the chat messages of the first step for one row, by the judge's inputs; none if nothing is asked."""
@@ -248,13 +247,13 @@ class PortableJudge:
         texts = self.texts(inputs)
         asked_places = range(len(texts)) if places is None else places
         values: list[object] = []
-        for answer in self.answers.values():
+        for answer in self.answer_specs.values():
             rule = answer["parser"]["answer"]
             values += READERS[rule["reader"]](rule, fields, texts, asked_places)
         return values
 
     @cached_property
-    def answers(self) -> Mapping[str, Spec]:
+    def answer_specs(self) -> Mapping[str, Spec]:
         """The output fields that answer, each with the description of its values: one, or one for each criterion."""
         rule = self.spec["parser"]["answer"]
         if "criteria" not in rule:
@@ -399,9 +398,12 @@ class PortableJudge:
         return [inputs, {**inputs, first: inputs[second], second: inputs[first]}]
 
     def walk(self, inputs: Inputs) -> Flow:
-        """Yield each step with its values and return the verdict. Fields are sent to it, errors thrown."""
+        """Yield each step with its values, and return the verdict.
+
+        The fields of the reply are sent to the generator; of an unusable reply the error is thrown into it.
+        """
         samples: list[list[object]] = []
-        answers: list[list[float | None]] = []
+        question_answers: list[list[float | None]] = []
         errors: list[str] = []
         if self._words_decide_alone:
             return self.verdict(samples, errors, len(self.texts(inputs)), inputs)
@@ -415,11 +417,11 @@ class PortableJudge:
                 return self.verdict([], [str(error)], len(self.texts(inputs)), inputs)
         for _ in range(self.spec["samples"]):
             try:
-                sample = yield from self._draw_sample(orders, inputs, answers)
+                sample = yield from self._draw_sample(orders, inputs, question_answers)
                 samples.append(sample)
             except (RecursionError, ValueError) as error:
                 errors.append(str(error))
-        return self.verdict(samples, errors, len(self.texts(inputs)), inputs, answers)
+        return self.verdict(samples, errors, len(self.texts(inputs)), inputs, question_answers)
 
     def _with_own_answer(
         self, orders: Sequence[Inputs]
@@ -514,21 +516,21 @@ class PortableJudge:
         errors: Sequence[str],
         units: int,
         inputs: Inputs | None = None,
-        answers: Sequence[Sequence[float | None]] = (),
+        question_answers: Sequence[Sequence[float | None]] = (),
         probabilities: Sequence[Mapping[Any, float]] = (),
     ) -> Verdict:
         """Return the verdict of all samples: usable ones are a value for each unit, unusable ones are errors.
 
-        ``inputs`` are those of the row, which a judge that words decide needs besides; ``answers`` are those of each
-        sample to the questions that the prompt asks besides; ``probabilities`` are those of each unit's labels, where
-        the model gives them.
+        ``inputs`` are those of the row, which a judge that words decide needs besides. ``question_answers`` are the
+        answers of each sample to the questions that the prompt asks besides. ``probabilities`` are those of each
+        unit's labels, where the model gives them.
         """
-        rules = self.spec.get("words") or [None] * len(self.answers)
+        rules = self.spec.get("words") or [None] * len(self.answer_specs)
         values: list[object] = []
         scores: list[float] = []
         votes: list[dict[object, int]] = []
         final_shares: list[Mapping[Any, float]] = []
-        for answer, rule in zip(self.answers.values(), rules, strict=True):
+        for answer, rule in zip(self.answer_specs.values(), rules, strict=True):
             reader = answer["parser"]["answer"]["reader"]
             is_scored = gives_number(reader, answer.get("positive"))
             for unit in range(units):
@@ -540,7 +542,7 @@ class PortableJudge:
                 value = COMBINERS[reader](tally, answer, self.spec["samples"], self.spec["threshold"])
                 if rule is not None and inputs is not None:
                     value, shares = self._value_by_words(
-                        rule, answer, unit, inputs, shares or unit_votes, value, answers
+                        rule, answer, unit, inputs, shares or unit_votes, value, question_answers
                     )
                 final_shares.append(shares)
                 votes.append(dict(unit_votes))
@@ -571,11 +573,11 @@ class PortableJudge:
         inputs: Inputs,
         votes: Mapping[Any, float],
         voted: Any,
-        answers: Sequence[Sequence[float | None]],
+        question_answers: Sequence[Sequence[float | None]],
     ) -> tuple[object, Mapping[Any, float]]:
         """Return the value that words give a unit, alone or with what its samples say, and label -> probability.
 
-        Without a reply they are ``None`` and nothing.
+        Where replies count and none is usable, the value is ``None`` and there are no probabilities.
         """
         regression = rule["regression"]
         inputs = self._check_inputs(inputs)
@@ -586,8 +588,8 @@ class PortableJudge:
         )
         names = regression["outputs"]
         reply = rule["reply"]
-        part = rule.get("questions")
-        if reply is not None or part is not None:
+        questions = rule.get("questions")
+        if reply is not None or questions is not None:
             if regression["learned"] == "number":
                 figures = [] if voted is None else [float(voted)]
             elif regression["learned"] == "members":
@@ -598,10 +600,10 @@ class PortableJudge:
                 return None, {}
             if reply is not None:
                 scores = add_reply(scores, reply, figures)
-            if part is not None:
-                if not answers:
+            if questions is not None:
+                if not question_answers:
                     return None, {}
-                scores = add_answers(scores, part, mean_answers(answers), figures)
+                scores = add_answers(scores, questions, mean_answers(question_answers), figures)
         if regression["learned"] == "number":
             ends = answer["parser"]["answer"]["score"]
             return nearest_score(scores[0], ends["low"], ends["high"], ends["whole"]), {}
@@ -624,8 +626,8 @@ class PortableJudge:
 
     def _joint_value(self, values: list[object]) -> object:
         """Return the values of all units as one: alone, in a list, or by the names of criteria."""
-        if len(self.answers) > 1:
-            return dict(zip(self.answers, values, strict=True))
+        if len(self.answer_specs) > 1:
+            return dict(zip(self.answer_specs, values, strict=True))
         if len(values) == 1:
             return values[0]
         return values

@@ -25,11 +25,11 @@ from .raters import default_rule, describe_raters, merge_gold, unit_ratings
 from .rejects import Rejects
 from .rows import (
     canonical_row,
+    cases_of_row,
     have_different_labels,
     is_rating,
     join_cases,
     label_keys,
-    normalise,
     settle_labels,
     with_labels,
 )
@@ -348,14 +348,12 @@ class _Builder:
             for item in items:
                 judge_row = self.mapping.row(self.judge, item) if is_mapped else item
                 try:
-                    yield source_row, normalise(self.judge, judge_row, row_place)
+                    yield source_row, cases_of_row(self.judge, judge_row, row_place)
                 except GoldError as error:
                     if self._is_skipped(error):
                         yield source_row, []
                     elif is_mapped:
-                        self.rejects.add(
-                            self.mapping.naming_source_column(self.judge, error, item), source_row
-                        )
+                        self.rejects.add(self.mapping.with_source_column(self.judge, error, item), source_row)
                     else:
                         self.rejects.add(error, source_row)
 
@@ -375,7 +373,7 @@ class _Builder:
                 joined_case = join_cases(self.judge, read_cases)
             except GoldError as error:
                 source_row = dict(read_cases[0].source_row)
-                self._reject_all(self.mapping.naming_source_column(self.judge, error, source_row), read_cases)
+                self._reject_all(self.mapping.with_source_column(self.judge, error, source_row), read_cases)
             else:
                 joined_cases[case_id] = joined_case
                 if have_different_labels(read_cases):  # only different scores can be joined, by their mean

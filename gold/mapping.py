@@ -61,7 +61,7 @@ class RowMapping:
         )
 
     def with_named(self, raters: str | Sequence[str], merge: Rule | None) -> RowMapping:
-        """Return the mapping with the columns of raters and the rule that are named beside it."""
+        """Return the mapping with other columns of raters and another merging rule, where these are given."""
         patterns = (raters,) if isinstance(raters, str) and raters else tuple(raters)
         return replace(self, raters=patterns or self.raters, merge=merge or self.merge)
 
@@ -74,7 +74,7 @@ class RowMapping:
         if not self.raters:
             return self
         columns = dict(self.columns)
-        columns |= match_rater_columns(self.raters, names_of(rows, self.raters), path)
+        columns |= match_rater_columns(self.raters, column_names(rows, self.raters), path)
         return replace(self, columns=columns, raters=())
 
     def to_json(self) -> dict[str, dict[str, str]]:
@@ -87,10 +87,10 @@ class RowMapping:
         if self.merge is not None:
             parts["merge"] = {"rule": self.merge}
         if self.keep_groups:
-            parts[KEEP_GROUPS] = {"near": "apart"}
+            parts[KEEP_GROUPS] = {"near": "apart"}  # a card holds texts by names in each part of a mapping
         return parts
 
-    def meant(self, label: str) -> str:
+    def judge_label(self, label: str) -> str:
         """Return the judge's label for a label of the source; the label itself if it is not mapped."""
         return str(_fold_labels(self.labels).get(label.casefold(), label))
 
@@ -130,20 +130,22 @@ class RowMapping:
                     "no row has this column", path=path, field=column, hint=suggest_name(column, columns)
                 )
 
-    def naming_source_column(self, judge: Judge, error: GoldError, row: Row) -> GoldError:
-        """Return the error of a row with the column of the source that is wrong; the judge calls it otherwise.
+    def with_source_column(self, judge: Judge, error: GoldError, row: Row) -> GoldError:
+        """Return the error of a row, in which the column of the source stands in place of the judge's field.
 
         Args:
             judge: whose row it is.
-            error: names a field of the judge.
+            error: the error, with the field of the judge.
             row: as the source has it, one item of its lists.
         """
-        named = self._naming_column(judge, error, row)
-        further = [self._naming_column(judge, fault, row) for fault in error.further_errors]
-        named.further_errors = tuple(further)
-        return named
+        source_error = self._with_column(judge, error, row)
+        further_errors: list[GoldError] = []
+        for further_error in error.further_errors:
+            further_errors.append(self._with_column(judge, further_error, row))
+        source_error.further_errors = tuple(further_errors)
+        return source_error
 
-    def _naming_column(self, judge: Judge, error: GoldError, row: Row) -> GoldError:
+    def _with_column(self, judge: Judge, error: GoldError, row: Row) -> GoldError:
         """Return one error with the column of the source."""
         for column, name in self.columns.items():
             if name == error.field and not has_column(row, column):
@@ -165,7 +167,7 @@ class RowMapping:
         return error
 
     def items(self, judge: Judge, row: Row, place: Place | None = None) -> list[Row]:
-        """Return the rows within a row: one for each item of a list column, written ``NAME[]``, else the row."""
+        """Return a row for each item of a list column, which is mapped as ``NAME[]``; else the row alone."""
         return rows_within(row, list(judge.columns) + list(self.columns), place)
 
     def row(self, judge: Judge, row: Mapping[str, object]) -> Row:
@@ -236,7 +238,7 @@ def make_mapping(mapping: MappingLike | None) -> RowMapping:
     return RowMapping(columns=mapping or {})
 
 
-def names_of(rows: Sequence[Row], patterns: Sequence[str] = ()) -> list[str]:
+def column_names(rows: Sequence[Row], patterns: Sequence[str] = ()) -> list[str]:
     """Return the columns of some rows and the paths into them, each once.
 
     Args:

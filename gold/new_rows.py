@@ -13,7 +13,7 @@ from ..programs.records import each_record, is_table
 from .documents import nothing_for, read_for
 from .files import Kind, Place, Row, Rows
 from .mapping import RowMapping
-from .rows import input_columns, normalise, without_ratings
+from .rows import cases_of_row, input_columns, without_ratings
 from .shared import empty_inputs_of, group_of
 from .sources import can_be_read_again, open_rows
 
@@ -87,9 +87,9 @@ class Source:
             row = self.mapping.row(self.judge, item)
             try:
                 # Nobody asks how people rated new rows: ratings of another judge's labels are no fault.
-                item_cases = normalise(self.judge, without_ratings(row), place)
+                item_cases = cases_of_row(self.judge, without_ratings(row), place)
             except GoldError as error:
-                raise self.mapping.naming_source_column(self.judge, error, item) from error
+                raise self.mapping.with_source_column(self.judge, error, item) from error
             for case in item_cases:
                 group, part = group_of(self.judge, case), len(cases) + 1
                 case = replace(case, group=group, row=row, source_row=content, row_number=number, part=part)

@@ -11,7 +11,7 @@ from ..cases import Case, Value, text_hash
 from ..errors import GoldError, UsageError, plural
 from ..evaluation.votes import RULES, Rule, majority, mean_of_ratings
 from .files import Place, Row
-from .rows import AMBIGUITY, CATEGORIES, RESOLVED, Category, explained, label_field, label_keys
+from .rows import AMBIGUITY, CATEGORIES, RESOLVED, Category, label_field, label_keys, with_reasons
 
 if TYPE_CHECKING:
     from ..evaluation.agreement import Ceiling
@@ -135,7 +135,7 @@ def merge_gold(gold: G, rule: Rule) -> G:
     for gold_case in gold.cases:
         case = merge_case(gold_case, rule)
         if case.reason:
-            case = explained(case, case.row)
+            case = with_reasons(case, case.row)
         case = replace(case, row=_merged_row(judge, case))
         if case.known:
             labelled.append(case)

@@ -37,7 +37,7 @@ _RATER_COLUMN = "rater"
 """The column for the rater of a row's label, where a file has a row for each rater."""
 
 
-def normalise(judge: Judge, row: Mapping[str, object], place: Place) -> list[Case]:
+def cases_of_row(judge: Judge, row: Mapping[str, object], place: Place) -> list[Case]:
     """Return the cases of a row, each with its row in the judge's own fields; none if it does not concern the judge.
 
     Raises:
@@ -62,7 +62,7 @@ def make_case(judge: Judge, row: Mapping[str, object], place: Place) -> Case:
     if REASON in row and REASON not in _field_infos(judge.row_model):
         without_reason = dict(row)
         del without_reason[REASON]
-        return explained(make_case(judge, without_reason, place), row)
+        return with_reasons(make_case(judge, without_reason, place), row)
     keys = label_keys(judge)
     if not keys:
         return _read_case(judge, row, place)
@@ -215,11 +215,13 @@ def join_cases(judge: Judge, cases: Sequence[Case]) -> Case:
     if has_reasons and reasons:
         row[REASON] = reasons
     joined_case = replace(base, gold=gold or base.gold, group=group, ratings=ratings, row=row)
-    return explained(joined_case, row) if has_reasons else joined_case
+    return with_reasons(joined_case, row) if has_reasons else joined_case
 
 
-def settle_labels(judge: Judge, labelled_cases: Sequence[Case], inputs: str) -> Values | None:
-    """Return the labels of cases whose inputs are the same, as ``inputs`` says; ``None`` without labelled cases.
+def settle_labels(judge: Judge, labelled_cases: Sequence[Case], sameness: str) -> Values | None:
+    """Return the labels of cases with the same inputs; ``None`` without labelled cases.
+
+    ``sameness`` says in an error how the inputs are the same, such as "equal inputs".
 
     Raises:
         GoldError: they differ, and are no scores.
@@ -236,7 +238,7 @@ def settle_labels(judge: Judge, labelled_cases: Sequence[Case], inputs: str) -> 
     if labels is None:
         first = labelled_cases[0]
         differing = next(case for case in labelled_cases if case.gold != first.gold)
-        raise contradiction(first, differing, inputs)
+        raise _contradiction_error(first, differing, sameness)
     return labels
 
 
@@ -287,12 +289,12 @@ def _join_ratings(judge: Judge, cases: Sequence[Case]) -> dict[str, Values]:
     for rater, rated_cases in cases_by_rater.items():
         labels = _settle_units(judge, [case.ratings[rater] for case in rated_cases])
         if labels is None:
-            raise _rater_contradiction(rater, rated_cases)
+            raise _rater_contradiction_error(rater, rated_cases)
         ratings[rater] = labels
     return ratings
 
 
-def _rater_contradiction(rater: str, cases: Sequence[Case]) -> GoldError:
+def _rater_contradiction_error(rater: str, cases: Sequence[Case]) -> GoldError:
     """Return the error for cases with equal inputs to which one rater gave different labels."""
     for first, second in combinations(cases, 2):
         pairs = zip(first.ratings[rater], second.ratings[rater], strict=False)
@@ -323,18 +325,19 @@ def _join_reasons(*rows: Mapping[str, Any]) -> dict[str, str]:
     return {rater: "\n".join(reasons) for rater, reasons in reasons_of_rater.items()}
 
 
-def contradiction(first: Case, second: Case, inputs: str) -> GoldError:
-    """Return the error for two cases with different labels; ``inputs`` says how their inputs are the same."""
+def _contradiction_error(first: Case, second: Case, sameness: str) -> GoldError:
+    """Return the error for two cases with different labels; ``sameness`` says how their inputs are the same."""
     hint = (
         "decide on one label; or, if two raters gave them, name the column that says who: --column WHO=rater, "
         "and merge with jurist gold import --merge"
     )
     place = Place(f"{first.source} and {second.source}")
     labels = f"{_short_labels(first)} and {_short_labels(second)}"
-    return place.wrong(f"{inputs} and different labels ({labels})", hint=hint)
+    return place.wrong(f"{sameness} and different labels ({labels})", hint=hint)
 
 
 def _short_labels(case: Case) -> str:
+    """Return the labels of a case, cut to 60 characters, for a message."""
     return ", ".join(map(str, case.gold or ()))[:60]
 
 
@@ -349,7 +352,7 @@ def label_field(judge: Judge, values: Values) -> Any:
     return judge.answer.row_of(labels)
 
 
-def explained(case: Case, row: Mapping[str, object]) -> Case:
+def with_reasons(case: Case, row: Mapping[str, object]) -> Case:
     """Return a case with its row and the reasons there, a line for each rater; a reason for another label is marked."""
     lines: list[str] = []
     for rater, reason in sorted(_reasons_by_rater(row.get(REASON)).items()):
@@ -405,7 +408,7 @@ def _json_row(judge: Judge, row: Mapping[str, object], place: Place) -> Row:
     if REASON not in infos:
         _gather_reasons(result)
     if _RATER_COLUMN not in infos:
-        _name_rater(judge, result)
+        _move_label_to_rater(judge, result)
     _gather_ratings(result, place)
     return result
 
@@ -454,7 +457,7 @@ def _gather_ratings(row: Row, place: Place) -> None:
         row["ratings"] = gathered
 
 
-def _name_rater(judge: Judge, row: Row) -> None:
+def _move_label_to_rater(judge: Judge, row: Row) -> None:
     """Move the label of a row that names its rater into that rater's column, in place."""
     rater = as_text(row.get(_RATER_COLUMN))
     keys_in_row = [key for key in label_keys(judge) if key in row]
@@ -585,7 +588,7 @@ def _is_textual(annotation: Any) -> bool:
 
 
 def cell(value: Any) -> Any:
-    """Return the JSON value of a cell whose field is no text, or its word without the spaces around it."""
+    """Return the JSON list or object in a cell, else its text without spaces and quotation marks around it."""
     if not isinstance(value, str):
         return value
     text = value.strip()

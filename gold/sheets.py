@@ -26,7 +26,7 @@ from .columns import is_silent
 from .files import Place, Row
 from .label_journal import is_journal, read_label
 from .raters import unit_ratings
-from .rows import AMBIGUITY, RATER, REASON, RESOLVED, canonical_row, label_keys, make_case, normalise
+from .rows import AMBIGUITY, RATER, REASON, RESOLVED, canonical_row, cases_of_row, label_keys, make_case
 from .sources import All, read
 from .tables import escape_cell, unescape_cell
 from .writing import json_text, of_table, write_whole
@@ -222,7 +222,7 @@ def _sheet_line(judge: Judge, row: Row, place: Place) -> Row:
         unit = int(number)
 
     for line_ends in _line_end_forms(texts):
-        for case in normalise(judge, {**line_ends, **values}, place):
+        for case in cases_of_row(judge, {**line_ends, **values}, place):
             if case.id == case_id:
                 return _row_with_label(judge, case, case.row, unit, labels, place)
     hint = "the id or an input was changed; copy both again from the sheet as it was written"

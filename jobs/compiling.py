@@ -41,7 +41,7 @@ from ..programs.asking import embedding_errors
 from ..programs.deciding import with_means
 from ..programs.judge import Judge
 from ..programs.languages import case_texts
-from ..programs.questions import Questions, questions_in
+from ..programs.questions import Questions, parse_questions
 from ..programs.settings import FOR_SEARCHES
 from ..programs.together import run_to_end
 from ..programs.verdicts import Verdict
@@ -229,7 +229,7 @@ def compile(
         task = tuple([own_answer] if isinstance(own_answer, str) else own_answer)
     own_questions: Questions = ()
     if not isinstance(questions, bool):
-        own_questions = questions_in([questions] if isinstance(questions, str) else questions)
+        own_questions = parse_questions([questions] if isinstance(questions, str) else questions)
     plan = Plan(
         judge=resolved,
         gold=labelled,

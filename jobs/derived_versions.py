@@ -270,7 +270,7 @@ def forget(ref: str, rows: Sequence[str], store: Store) -> Artifact:
 def _setting_without(artifact: Artifact, store: Store, ids: Set[str]) -> Setting:
     """Return the setting of a version without rows: of words and questions, fitted again without them."""
     if artifact.word_rule is None:
-        return Setting(own_answer=artifact.about.setting.asks_first)
+        return Setting(own_answer=artifact.about.setting.own_answer_request)
     plan = plan_again(Recompilation, artifact, store, budget=Budget())
     split = plan.split
     remaining_ids = set(artifact.about.gold.seen) - ids

@@ -133,7 +133,7 @@ def subject_of(source: Artifact | PromptState, judge: Judge) -> Subject:
             state=source.state,
             card=source.about,
             word_rule=source.word_rule,
-            own_answer=source.about.setting.asks_first,
+            own_answer=source.about.setting.own_answer_request,
         )
     state = settle_prompt(judge, source)
     return Subject(judge=judge, program=state.apply(judge.basic()), state=state)

@@ -53,7 +53,7 @@ class Generation:
     @property
     def roles(self) -> tuple[Purpose, ...]:
         """The roles that have a journal: the model that writes, and the one that verifies, if the program asks one."""
-        if self.generator.frozen:
+        if self.generator.frozen_hash:
             return ("generator", "judge")
         return ("generator",)
 

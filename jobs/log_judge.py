@@ -71,7 +71,7 @@ def infer_judge(logs: Sequence[LogReference], gold: object, mapping: RowMapping)
     labelled_rows: list[Row] = []  # a total below the rows says nothing of the columns
     for row in rows:
         row_labels = [cell_text(row.get(column)) for column in label_columns or [label_column]]
-        labels.extend(map(mapping.meant, row_labels))
+        labels.extend(map(mapping.judge_label, row_labels))
         if any(row_labels):
             labelled_rows.append(row)
     answer = _infer_answer(labels, contents.verdicts)
@@ -113,7 +113,7 @@ def _read_log_contents(logs: Sequence[LogReference], mapping: RowMapping) -> _Lo
         rows = read_log_rows(log)
         verdict_column = find_verdict_column(log, rows)
         for row in rows:
-            verdicts[mapping.meant(cell_text(row.get(verdict_column)))] += 1
+            verdicts[mapping.judge_label(cell_text(row.get(verdict_column)))] += 1
         columns = {plain_spelling(name) for name in columns_of_rows(rows)}
         shared_columns = columns if shared_columns is None else shared_columns & columns
     return _LogContents(verdicts=verdicts, shared_columns=shared_columns or set())

@@ -315,8 +315,8 @@ def _plan_move(
     renewed = renew_plan(artifact, surface.store, budget, gold, answering, concurrency)
     card = artifact.about
     task: tuple[str, ...] = ()
-    if card.setting.asks_first is not None:
-        task = card.setting.asks_first.task
+    if card.setting.own_answer_request is not None:
+        task = card.setting.own_answer_request.task
     candidate = renewed.candidate
     settings = renewed.settings
     if model.decides:
@@ -334,7 +334,7 @@ def _plan_move(
         earlier=renewed.earlier,
         settings=settings,
         words=card.job.words,
-        own_answer=card.setting.asks_first is not None,
+        own_answer=card.setting.own_answer_request is not None,
         task=task,
         budget=budget,
     )
@@ -400,7 +400,7 @@ def _fit_rules(plan: MovePlan, context: CallContext, adapter: str, name: str) ->
     job = plan.job(context)
     board = Board(job.judge, job.asker, job.context)
     cases = plan.fitting_cases
-    own_answer = plan.artifact.about.setting.asks_first
+    own_answer = plan.artifact.about.setting.own_answer_request
     setting = Setting(form=adapter if adapter != job.basic_adapter else None, own_answer=own_answer)
     prompt = board.add(
         plan.candidate.state,

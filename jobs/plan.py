@@ -116,7 +116,7 @@ class Plan:
             raise UsageError(f"--questions: --optimizer {self.optimizer_name} asks none", hint=hint)
 
     @cached_property
-    def asks_first(self) -> OwnAnswer | None:
+    def own_answer_request(self) -> OwnAnswer | None:
         """The request for the model's own answer to the task; ``None`` where it may not be asked for."""
         if not self.own_answer or self.settings.sampling.is_panel or not self.model.writes_text:
             return None
@@ -164,7 +164,7 @@ class Plan:
             **self.judge.option_values,
             "most_groups": list(self.judge.most_groups or ()),
             **({} if self.judge.most_cases is None else {"most_cases": list(self.judge.most_cases)}),
-            "frozen": self.judge.frozen,
+            "frozen": self.judge.frozen_hash,
             "verifier": verifier,
             **({"verifiers": versions} if versions else {}),
             **({} if self.words else {"words": False}),
@@ -232,7 +232,7 @@ class Plan:
     def proof_calls(self) -> int:
         """The calls that are kept back for the proof: both programs on the sealed test."""
         calls = 2 * room_for(self.judge, len(self.split.test), self.settings.sampling.samples)
-        if self.asks_first is not None:
+        if self.own_answer_request is not None:
             calls += len(self.split.test)
         if self.settings.embedder:
             calls += count_requests(len(self.split.test) * self.judge.answer.presentations)
@@ -266,7 +266,7 @@ class Plan:
             words=self.words,
             questions=self.questions,
             own_questions=self.own_questions,
-            own_answer=self.asks_first,
+            own_answer=self.own_answer_request,
             train=self.split.train,
             dev=self.split.dev,
             judge_lm=connect(self.model, context, self.judge.role),
@@ -411,7 +411,7 @@ def _offline_job(plan: Plan) -> Job:
         context=context,
         questions=plan.questions,
         own_questions=plan.own_questions,
-        own_answer=plan.asks_first,
+        own_answer=plan.own_answer_request,
         tokens_per_row=plan.tokens_per_row,
         reads_instructions=plan.writes_instructions,
         decides=plan.model.decides,

@@ -107,7 +107,7 @@ def candidate_of(artifact: Artifact) -> Candidate:
     """Return the prompt of a version with its setting, as a candidate."""
     card = artifact.about.setting
     setting = Setting(
-        threshold=card.threshold, weights=card.weights, form=card.form, own_answer=card.asks_first
+        threshold=card.threshold, weights=card.weights, form=card.form, own_answer=card.own_answer_request
     )
     word_rule = artifact.word_rule
     if word_rule is not None:
@@ -259,7 +259,7 @@ def refit_questions(plan: Plan, artifact: Artifact, cases: Sequence[Case]) -> Se
             hint="compile the judge again with more labelled rows",
         )
     card = artifact.about.setting
-    request = Setting(form=card.form, own_answer=card.asks_first)
+    request = Setting(form=card.form, own_answer=card.own_answer_request)
     return heads.setting(request, with_words=word_rule.reads_words)
 
 

@@ -235,8 +235,8 @@ def task_of(judge: Judge) -> dict[str, Any]:
     }
     if judge.verifying_versions:
         task["verifiers"] = judge.verifying_versions
-    if judge.frozen:
-        task["frozen"] = judge.frozen
+    if judge.frozen_hash:
+        task["frozen"] = judge.frozen_hash
     return task
 
 

@@ -154,10 +154,6 @@ def describe_model(model: Model) -> dict[str, Any]:
     return model.described
 
 
-_SHOWN_QUESTIONS = 3
-"""Questions that the line of who decides shows."""
-
-
 class OwnAnswerCard(Part):
     """The request for the model's own answer to the task, and its place in the judge's prompt."""
 
@@ -193,7 +189,7 @@ class SettingCard(Part):
     own_answer: OwnAnswerCard | None = None
 
     @property
-    def asks_first(self) -> OwnAnswer | None:
+    def own_answer_request(self) -> OwnAnswer | None:
         """The request for the model's own answer; ``None`` where it is not asked for."""
         return self.own_answer.own_answer if self.own_answer is not None else None
 
@@ -205,6 +201,10 @@ class WeighedQuestion(Part):
     kind: str = ""  # what it is answered with
     towards: str = ""  # the label that a yes, or a higher answer, speaks for
     weight: Figure = 0.0  # of a standard deviation of the answers, in log odds or in scores
+
+
+_SHOWN_QUESTIONS = 3
+"""The questions that :attr:`WordsCard.words` shows at most."""
 
 
 class WordsCard(Part):
@@ -604,9 +604,8 @@ class MoveCard(Part):
     way: str  # how the new model is asked
     tried: dict[str, Figure] = {}  # way of asking -> the metric on train and dev
     differing: Figure  # share of the units of the sealed test on which the models answer otherwise
-    labels: Count | None = (
-        None  # of further units on which they differ, with which an equal model mostly passes
-    )
+    # how many further units on which the models differ have to be labelled, so that an equal model mostly passes
+    labels: Count | None = None
     rows: Count | None = None  # of further rows, among which so many units differ
 
     @property
@@ -658,8 +657,8 @@ class TrustCard(Part):
     labels: dict[str, Figure]
 
     @property
-    def trust(self) -> AgreementRegression:
-        """The regression."""
+    def regression(self) -> AgreementRegression:
+        """The regression from a label and a sureness to the probability that people agree."""
         return AgreementRegression(intercept=self.intercept, slope=self.slope, labels=self.labels)
 
 

@@ -150,7 +150,7 @@ class CascadeJudge(LoadedJudge):
                 judge, context=self.context, contexts=self.contexts, reach=self.reach, settings=settings
             )
             asker = ask_as_member(reached).asker(repeat)
-            members.append(Member(name=card.judge, asker=asker, trust=card.trust.trust))
+            members.append(Member(name=card.judge, asker=asker, trust=card.trust.regression))
         last = members[-1].asker
         return CascadeAsker(
             judge=last.judge,

@@ -126,7 +126,7 @@ def _reached_by(model: Model, terms: Model) -> Model:
 
 def choose_verifier(judge: Judge, model: Model, verifier: Model | None) -> Model | None:
     """Return who answers the frozen steps of a judge: the verifier that is named, else its model at temperature 0."""
-    if not judge.frozen:
+    if not judge.frozen_hash:
         if verifier is not None:
             hint = "leave out --judge-model"
             raise UsageError(f"{judge.name} has no frozen steps for {verifier.name} to answer", hint=hint)
@@ -466,7 +466,7 @@ class LoadedJudge(Prompt):
             fingerprint["frozen_api_base"] = frozen_model.api_base
             fingerprint["frozen_temperature"] = frozen_model.temperature
             fingerprint["frozen_max_tokens"] = frozen_model.max_tokens
-            fingerprint["frozen"] = self.judge.frozen
+            fingerprint["frozen"] = self.judge.frozen_hash
         return fingerprint
 
     def is_same(self, contender: Contender) -> bool:

@@ -361,7 +361,7 @@ def _check_own_answer(artifact: Artifact, judge: Judge) -> OwnAnswer | None:
     Raises:
         ArtifactError: the judge lacks an input of the task.
     """
-    own_answer = artifact.about.setting.asks_first
+    own_answer = artifact.about.setting.own_answer_request
     if own_answer is None:
         return None
     missing = [name for name in own_answer.task if name not in judge.input_fields]

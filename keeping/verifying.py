@@ -87,7 +87,7 @@ def _check_prompt_decides(artifact: Artifact) -> None:
         parts.append(sampling.rule)
     if artifact.word_rule is not None:
         parts.append("words")
-    if card.setting.asks_first is not None:
+    if card.setting.own_answer_request is not None:
         parts.append("an own answer")
     if artifact.state.questions:
         parts.append("further questions")

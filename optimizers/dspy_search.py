@@ -26,7 +26,7 @@ from ..errors import JuristError, OptimizerError, suggest_name
 from .base import Event, Job, Optimizer
 from .board import Board, Candidate
 from .drawing import order_by_strata
-from .proposing import count_proposals
+from .proposing import count_proposals, has_given_up
 from .raced import Finalists
 from .recorder import CarriedError, Judging, Recorder, Unanswered
 from .settings import SettingValue, read_typed_settings
@@ -397,9 +397,9 @@ class _Lenient(ChatAdapter):
             if any(info.annotation is not str for info in signature.output_fields.values()):
                 raise
         finally:
-            if count_proposals(
-                self._job, self._name, 1, any(str(value).strip() for value in fields.values())
-            ):
+            is_usable = any(str(value).strip() for value in fields.values())
+            count_proposals(self._job, self._name, count=1, usable=int(is_usable))
+            if has_given_up(self._job, self._name):
                 raise _UselessProposer
         return fields
 

@@ -16,7 +16,16 @@ from .base import Job
 from .board import Candidate
 from .drawing import blocks
 from .phrases import PHRASES
-from .proposing import CopyGuard, Writing, exemplar, language_of_job, propose, signature_for, task, truths
+from .proposing import (
+    CopyGuard,
+    Writing,
+    describe_gold,
+    describe_task,
+    exemplar,
+    language_of_job,
+    propose,
+    signature_for,
+)
 from .raced import Track
 from .writers import DistilWritingRules
 
@@ -84,7 +93,7 @@ class Guidelines(Writing):
         lessons: list[Lesson] = []
         for case in job.labelled_train():
             if case.reason:
-                lessons.append((case, truths(case, job.judge)))
+                lessons.append((case, describe_gold(case, job.judge)))
         return lessons
 
     def ruled(
@@ -112,7 +121,7 @@ class Guidelines(Writing):
         self, job: Job, name: str, instruction: str, lessons: Sequence[Lesson]
     ) -> dict[str, list[str]]:
         """Return rule -> ids of the cases that it rests on, without rules that copy training cases."""
-        inputs = {"task": task(job, name), "current_instruction": instruction}
+        inputs = {"task": describe_task(job, name), "current_instruction": instruction}
         signature = signature_for(job, DistilRules, DistilWritingRules)
         guard = CopyGuard(job.train, [instruction])
         rules: dict[str, list[str]] = {}

@@ -51,7 +51,7 @@ def propose(
         ModelError: the proposer cannot be used at all, or failed on every request.
     """
     kind = signature.__name__
-    if count_proposals(job, kind):
+    if has_given_up(job, kind):
         return []
     if job.proposer_note:
         signature = signature.with_instructions(f"{signature.instructions}\n\n{job.proposer_note}")
@@ -93,30 +93,39 @@ def propose(
     return usable
 
 
-def count_proposals(job: Job, kind: str, count: int = 0, usable: int = 0) -> bool:
-    """Count proposals of a kind, and return whether the last ten or more were all unusable: then no more are asked for.
+def has_given_up(job: Job, kind: str) -> bool:
+    """Return whether no more proposals of a kind are asked for, because the last ten or more were all unusable."""
+    return job.context.unusable_proposals[_key_of_row(kind)] >= _USELESS
 
-    ``count`` is how many were asked for together, ``usable`` how many of them can be used; by default nothing is
-    counted.
-    """
+
+def count_proposals(job: Job, kind: str, count: int, usable: int) -> None:
+    """Count the unusable ones of some proposals of a kind, and note on the job that no more of these are asked for."""
     counts = job.context.unusable_proposals
-    in_a_row = f"{kind} in a row"
+    key = _key_of_row(kind)
     counts[kind] += count - usable
-    counts[in_a_row] = 0 if usable else counts[in_a_row] + count
-    is_over = counts[in_a_row] >= _USELESS
-    if count and is_over:
-        useless = f"{counts[in_a_row]} proposals in a row ({kind}) cannot be read, and no more of these are asked for"
-        job.note(f"{useless}: name a larger model with --prompt-model, or raise --prompt-max-tokens")
-    return is_over
+    if usable:
+        counts[key] = 0
+    else:
+        counts[key] += count
+    if count and has_given_up(job, kind):
+        problem = (
+            f"{counts[key]} proposals in a row ({kind}) cannot be read, and no more of these are asked for"
+        )
+        job.note(f"{problem}: name a larger model with --prompt-model, or raise --prompt-max-tokens")
+
+
+def _key_of_row(kind: str) -> str:
+    """Return the key under which the unusable proposals of a kind since the last usable one are counted."""
+    return f"{kind} in a row"
 
 
 def signature_for(
-    job: Job, judges: type[dspy.Signature], writers: type[dspy.Signature]
+    job: Job, for_judges: type[dspy.Signature], for_generators: type[dspy.Signature]
 ) -> type[dspy.Signature]:
-    """Return a proposer's signature, of judges or of writers, in the language of the prompt or of the documents."""
+    """Return the one of two signatures that suits a job, in the language in which its proposer is asked."""
     if job.generator is None:
-        return in_language(judges, language_of_judge(job.judge))
-    return in_language(writers, job.language)
+        return in_language(for_judges, language_of_judge(job.judge))
+    return in_language(for_generators, job.language)
 
 
 def language_of_job(job: Job) -> Language:
@@ -126,7 +135,7 @@ def language_of_job(job: Job) -> Language:
     return language_of_judge(job.judge)
 
 
-def task(job: Job, name: str) -> str:
+def describe_task(job: Job, name: str) -> str:
     """Return a description for a proposer of the judge's inputs, its answer, and the outputs of the step ``name``.
 
     Of a generator it describes the step alone.
@@ -140,7 +149,7 @@ def task(job: Job, name: str) -> str:
         lines.append(f"- {input_name}: {info.json_schema_extra['desc']}")
     lines.append(task_in_words(judge))
     if judge.template is not None:
-        variables = phrases["and"].join(f"{{{{{name}}}}}" for name in judge.template.variables)
+        variables = phrases["and"].join(f"{{{{{variable}}}}}" for variable in judge.template.variables)
         lines.append(phrases["template"].format(variables=variables))
     predictors = dict(judge.basic().named_predictors())
     step_lines: list[str] = []
@@ -154,7 +163,7 @@ def task(job: Job, name: str) -> str:
     return "\n".join(lines)
 
 
-def scored(job: Job, name: str, best_first: Sequence[tuple[Candidate, float]]) -> str:
+def describe_scored_instructions(job: Job, name: str, best_first: Sequence[tuple[Candidate, float]]) -> str:
     """Return the instructions of predictor ``name`` with scores from 0 to 100, ascending, as a text for a proposer.
 
     ``best_first`` are candidates with their values, in [0, 1].
@@ -211,7 +220,7 @@ def exemplar(job: Job, step: str, case: Case, remark: str) -> str:
     return "\n".join(lines)
 
 
-def truths(case: Case, judge: Judge) -> str:
+def describe_gold(case: Case, judge: Judge) -> str:
     """Return the gold of a case in words, unit by unit; unlabelled units are left out."""
     units = zip(judge.answer.units(case.inputs), case.gold or (), strict=True)
     return "\n".join(truth_in_words(judge, text, gold) for text, gold in units if gold is not None)

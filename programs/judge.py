@@ -252,7 +252,7 @@ class Judge:
         self._check_field_types()
 
     def _take_prompt(self) -> None:
-        """Let the signature say what the prompt says, or refuse a prompt that does not go with it."""
+        """Make the user's prompt the instruction of the signature, or refuse a prompt that does not go with it."""
         from dspy import make_signature
 
         template, signature = self.template, self.signature
@@ -260,8 +260,10 @@ class Judge:
         unmatched = sorted(set(template.variables) ^ set(signature.input_fields))
         if unmatched:
             names = ", ".join(unmatched)
-            what = f"judge {self.name}: its prompt and its inputs do not have the same names: {names}"
-            raise JudgeError(what, hint="write each input as {{name}} into the prompt, and no other variable")
+            problem = f"judge {self.name}: its prompt and its inputs do not have the same names: {names}"
+            raise JudgeError(
+                problem, hint="write each input as {{name}} into the prompt, and no other variable"
+            )
         if self.program is not None or len(signature.output_fields) > 1:
             hint = "leave out program= and other output fields, or write the prompt as the docstring"
             raise JudgeError(f"judge {self.name}: a prompt as it stands asks once, for one answer", hint=hint)
@@ -289,8 +291,8 @@ class Judge:
                 hint = (
                     "give the judge an input of type dspy.Image, or text, such as a caption or a transcript"
                 )
-                what = f"its field {name!r} is of type {media[0]}, and jurist judges texts, images and JSON values"
-                raise JudgeError(f"judge {self.name}: {what}", hint=hint)
+                problem = f"its field {name!r} is of type {media[0]}, and jurist judges texts, images and JSON values"
+                raise JudgeError(f"judge {self.name}: {problem}", hint=hint)
 
     def _check_program(self) -> None:
         """Refuse what makes a program and needs arguments."""
@@ -363,9 +365,9 @@ class Judge:
     def adapter(self, name: str) -> "dspy.Adapter":
         """Return the adapter ``chat``, ``json`` or ``plain``, which writes its prompts and reads the replies."""
         if name == PLAIN and self.template is None:
-            what = f"judge {self.name} has no prompt of a user that could be sent as it stands"
+            problem = f"judge {self.name} has no prompt of a user that could be sent as it stands"
             raise UsageError(
-                what, hint="leave out --adapter plain, or begin with: jurist new NAME --from prompt.md"
+                problem, hint="leave out --adapter plain, or begin with: jurist new NAME --from prompt.md"
             )
         from ..engines.adapters import adapter
 
@@ -401,7 +403,7 @@ class Judge:
         return replace(judge, answer=answer)
 
     def identity_under(self, card: Mapping[str, object]) -> dict[str, object]:
-        """Return the identity of its scale that a card must have: that of the options' values on the card, if any."""
+        """Return the identity of its scale under the option value that fits a card; its own where none does."""
         for option, values in self.options.items():
             for value in values:
                 identity = self.with_options({option: value}).answer.scale.identity()
@@ -430,8 +432,8 @@ class Judge:
                 return self.program()
             except Exception as bug:
                 # A user's code may raise anything, and is to be one line that names the judge.
-                what = f"judge {self.name}: its program cannot be made: {type(bug).__name__}: {bug}"
-                raise JudgeError(what, hint="correct the program") from bug
+                problem = f"judge {self.name}: its program cannot be made: {type(bug).__name__}: {bug}"
+                raise JudgeError(problem, hint="correct the program") from bug
         signature = self.signature
         for name, info in signature.input_fields.items():
             is_list = self.answer.per_unit and name in self.answer.unit_fields
@@ -534,10 +536,10 @@ class Judge:
         # about (a second step that this case does not come to) is absent.
         if self.demonstrations is not None:
             return self.demonstrations(case)
-        return dict.fromkeys(self._answering, self.demo(case))
+        return dict.fromkeys(self._answering_paths, self.demo(case))
 
     @cached_property
-    def _answering(self) -> tuple[str, ...]:
+    def _answering_paths(self) -> tuple[str, ...]:
         """The paths of the predictors that give all fields of the answer."""
         names: list[str] = []
         for name, predictor in self.basic().named_predictors():
@@ -564,7 +566,7 @@ class Judge:
         return {}
 
     @cached_property
-    def frozen(self) -> str:
+    def frozen_hash(self) -> str:
         """A hash of the prompts of its frozen predictors; empty without any."""
         from .frozen import frozen_id
 

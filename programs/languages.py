@@ -45,7 +45,7 @@ def answer_in_language(answer: Answer, language: Language) -> Answer:
 
 
 def with_labels_of(signature: type[dspy.Signature], answer: Answer) -> type[dspy.Signature]:
-    """Return a signature whose output field takes the values that an answer of one label reads in it."""
+    """Return a signature whose output field lists the labels in the words that the answer reads."""
     if not isinstance(answer, OneLabel):
         return signature
     with_labels: type[dspy.Signature] = signature.with_updated_fields(
@@ -65,18 +65,18 @@ def label_words(language: Language) -> Mapping[str, str]:
 def in_label_words(
     signature: type[dspy.Signature], values: Mapping[str, Any], language: Language
 ) -> dict[str, Any]:
-    """Return field -> value, in which the labels of fields that a language words are in its words."""
+    """Return field -> value, with labels in the words of a language where the field takes labels in these words."""
     words = label_words(language)
-    worded = dict(values)
+    values_in_words = dict(values)
     for name, value in values.items():
         field = signature.fields.get(name)
         if field is None or not worded_labels(field.annotation, language):
             continue
         if isinstance(value, list):
-            worded[name] = [words.get(label, label) for label in value]
+            values_in_words[name] = [words.get(label, label) for label in value]
         else:
-            worded[name] = words.get(value, value)
-    return worded
+            values_in_words[name] = words.get(value, value)
+    return values_in_words
 
 
 def worded_labels(annotation: Any, language: Language) -> tuple[str, ...]:

@@ -66,7 +66,7 @@ _SCORED: Final = re.compile(r"1\s*(?:to|-|–|\.\.|…)\s*5")
 """The brackets of a question that is answered with 1 to 5."""
 
 
-def question_in(line: str) -> Question | None:
+def parse_question(line: str) -> Question | None:
     """Return the question in a line, such as ``Is it polite? [1 to 5]``; ``None`` where there is none."""
     match = _QUESTION.fullmatch(line.strip())
     if match is None:
@@ -77,7 +77,7 @@ def question_in(line: str) -> Question | None:
     return Question(text=match["text"], kind=kind)
 
 
-def questions_in(lines: Sequence[str]) -> Questions:
+def parse_questions(lines: Sequence[str]) -> Questions:
     """Return the questions of a user's list, one a line.
 
     Raises:
@@ -88,7 +88,7 @@ def questions_in(lines: Sequence[str]) -> Questions:
     for line in lines:
         if not line.strip():
             continue
-        question = question_in(line)
+        question = parse_question(line)
         if question is None:
             raise UsageError(
                 f"{line.strip()!r} is no question",

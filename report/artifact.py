@@ -361,8 +361,8 @@ class ArtifactReport:
         if card.words is not None:
             learned.append(card.words.who_decides)
             learned.extend(card.words.question_lines())
-        if card.setting.asks_first is not None:
-            learned.append(card.setting.asks_first.words)
+        if card.setting.own_answer_request is not None:
+            learned.append(card.setting.own_answer_request.words)
         commands = []
         for purpose, command in self._commands(metric):
             commands.append((purpose, command + self.store_option))

@@ -127,8 +127,8 @@ def _compared_settings(card: Card) -> dict[str, object]:
         "structure": card.structure,
         "own answer to": None,
     }
-    if card.setting.asks_first is not None:
-        settings["own answer to"] = ", ".join(card.setting.asks_first.task)
+    if card.setting.own_answer_request is not None:
+        settings["own answer to"] = ", ".join(card.setting.own_answer_request.task)
     if "samples" in thresholds.model_fields_set:
         settings["samples"] = thresholds.samples
     for option in JUDGE_OPTIONS:

@@ -104,7 +104,7 @@ def application(serving: Serving) -> FastAPI:
         from fastapi.responses import HTMLResponse, JSONResponse
         from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
         from starlette.middleware.trustedhost import TrustedHostMiddleware
-    case_type = Annotated[Case, _Row(serving)]
+    case_type = Annotated[Case, _CaseType(serving)]
     cases = Annotated[list[case_type], pydantic.Field(min_length=1, max_length=serving.most)]
     registry = CollectorRegistry()
     judging = _Judging(serving.loaded, registry)
@@ -139,12 +139,12 @@ def application(serving: Serving) -> FastAPI:
         return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
     def docs() -> Any:
-        return HTMLResponse(described_paths(app.openapi()))
+        return HTMLResponse(render_docs(app.openapi()))
 
     # The types of a body are those of this judge: they are known here, and not where the functions are written.
     judge.__annotations__.update(asked=Annotated[case_type, Body()], request=Request)
     batch.__annotations__.update(asked=Annotated[cases, Body()], request=Request)
-    guarded = _guarded(serving.token)
+    guarded = _route_options(serving.token)
     # FastAPI's own page of /docs needs scripts from the network.
     title = f"jurist: {serving.loaded.name}"
     app = FastAPI(title=title, docs_url=None, redoc_url=None, max_body_size=serving.largest)
@@ -156,8 +156,8 @@ def application(serving: Serving) -> FastAPI:
     app.add_api_route("/health", health, methods=["GET"])
     app.add_api_route("/ready", ready, methods=["GET"], responses={503: {"description": "not now, and why"}})
     app.add_api_route(_METRICS, metrics, methods=["GET"], include_in_schema=False)
-    app.add_exception_handler(JuristError, _unavailable)
-    app.add_exception_handler(RequestValidationError, _refused)
+    app.add_exception_handler(JuristError, _refuse_for_now)
+    app.add_exception_handler(RequestValidationError, _refuse_body)
     if not serving.token:
         # Another site's page could have a browser send requests here, but not under these names.
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(_LOCAL))
@@ -165,7 +165,7 @@ def application(serving: Serving) -> FastAPI:
     return app
 
 
-def described_paths(schema: Mapping[str, Any]) -> str:
+def render_docs(schema: Mapping[str, Any]) -> str:
     """Return the page of ``/docs``: each path of an OpenAPI description with its fields; it needs no other file."""
     parts = [f"<h1>{escape(schema['info']['title'])}</h1>"]
     for path, methods in schema["paths"].items():
@@ -197,24 +197,24 @@ def described_paths(schema: Mapping[str, Any]) -> str:
 
 
 async def _unless_left(request: Request, work: Awaitable[Any]) -> Any:
-    """Return the result of the work, or ``None`` if the client left, which ends the work."""
+    """Return the result of some work, or cancel the work and return ``None`` if the client leaves before its end."""
 
     async def wait_for_leaving() -> None:
         while (await request.receive())["type"] != "http.disconnect":
             pass
 
-    doing = asyncio.ensure_future(work)
-    leaving = asyncio.ensure_future(wait_for_leaving())
+    work_task = asyncio.ensure_future(work)
+    leaving_task = asyncio.ensure_future(wait_for_leaving())
     try:
-        await asyncio.wait((doing, leaving), return_when=asyncio.FIRST_COMPLETED)
-        if not doing.done():
+        await asyncio.wait((work_task, leaving_task), return_when=asyncio.FIRST_COMPLETED)
+        if not work_task.done():
             return None
-        return await doing
+        return await work_task
     finally:
-        for task in (doing, leaving):
+        for task in (work_task, leaving_task):
             task.cancel()
         with suppress(asyncio.CancelledError):
-            await asyncio.gather(doing, leaving, return_exceptions=True)
+            await asyncio.gather(work_task, leaving_task, return_exceptions=True)
 
 
 class _Front:
@@ -253,7 +253,7 @@ class _Front:
 
         self._open.inc()
         try:
-            if self._bears(path, headers.get(b"authorization", b"")):
+            if self._may_pass(path, headers.get(b"authorization", b"")):
                 await self._app(scope, receive, answer)
             else:
                 refused = self._json({"detail": _REFUSED}, 401, {"WWW-Authenticate": "Bearer"})
@@ -267,8 +267,8 @@ class _Front:
             request_line = json.dumps(f"{scope['method']} {path}"[:200])  # a path may hold line breaks
             _LOG.info("%s %s %s %.0f ms", request_id, request_line, status, 1000 * seconds)
 
-    def _bears(self, path: str, authorization: bytes) -> bool:
-        """Return whether a request may go on: what costs money, or tells what it cost, needs the token."""
+    def _may_pass(self, path: str, authorization: bytes) -> bool:
+        """Return whether a request may go on: a path that costs money, or tells what it cost, needs the token."""
         if not self._serving.token or path not in (_JUDGE, _BATCH, _METRICS):
             return True
         scheme, _, token = authorization.partition(b" ")
@@ -276,14 +276,18 @@ class _Front:
         return scheme.lower() == b"bearer" and is_right
 
 
-def _unavailable(request: Request, error: Exception) -> JSONResponse:
+def _refuse_for_now(request: Request, error: Exception) -> JSONResponse:
+    """Return the response where the model cannot be used, or a limit is reached: status 503."""
     from fastapi.responses import JSONResponse
 
     return JSONResponse({"detail": str(error)}, status_code=503)
 
 
-def _refused(request: Request, error: Any) -> JSONResponse:
-    """Say what is wrong and where, and nothing of what was sent: it may hold what JSON cannot say, such as NaN."""
+def _refuse_body(request: Request, error: Any) -> JSONResponse:
+    """Return the response to a body that is no case: what is wrong and where, and nothing of the body itself.
+
+    A body may hold what JSON cannot say, such as NaN.
+    """
     from fastapi.responses import JSONResponse
 
     detail = []
@@ -330,8 +334,8 @@ def _route_of_exact_json() -> type[APIRoute]:
     return ExactRoute
 
 
-def _guarded(token: str) -> dict[str, Any]:
-    """Return how what costs money is described: what else may come back, and that a token is asked for."""
+def _route_options(token: str) -> dict[str, Any]:
+    """Return the options of a route that costs money: the description of its failures, and of its token."""
     from fastapi import Security
     from fastapi.security import HTTPBearer
 
@@ -345,8 +349,8 @@ def _guarded(token: str) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Row:
-    """How a case is read from a body and described: the judge's inputs, without what people say about them."""
+class _CaseType:
+    """The type of a case in a body, for pydantic: it reads the judge's inputs, and describes them as a schema."""
 
     serving: Serving
 

@@ -37,7 +37,7 @@ _WHOLE = re.compile(
 
 
 def is_whole(finish_reason: object) -> bool:
-    """Return whether a reply that ended for this reason is over: not for an unknown reason, but without any."""
+    """Return whether a reply that ended for this reason is whole: without a reason it is, for an unknown one not."""
     return finish_reason is None or bool(_WHOLE.fullmatch(str(finish_reason)))
 
 
@@ -95,7 +95,7 @@ _COMPLETED: Final = "completed"
 def fields_of(
     text: str, names: Collection[str], short: Collection[str] = (), *, was_cut: bool = False
 ) -> list[tuple[str, object]]:
-    """Return name and text, or data, of each field that a reply gives, in order, of the names that count.
+    """Return name and text, or data, of each field among ``names`` that a reply gives, in order.
 
     A reply gives them as a JSON object or under headers, whichever of the two it was asked for. ``short`` are the
     fields that hold no free text; the last of them may be half of what it was to be in a reply that ``was_cut``.
@@ -111,15 +111,15 @@ def fields_of(
 
 
 def _json_fields(text: str, names: Collection[str], *, may_be_listed: bool) -> list[tuple[str, object]]:
-    """Return name and value of each key of the JSON objects that a reply is."""
+    """Return name and value of each field among ``names``, from a reply that is nothing but JSON objects."""
 
     def without_field_header(header: re.Match[str]) -> str:
         is_field = header[1] in names or header[1] == _COMPLETED
         return "" if is_field else header[0]
 
-    headless = _NEAR_HEADER.sub(without_field_header, text)
+    text_without_headers = _NEAR_HEADER.sub(without_field_header, text)
     fields: list[tuple[str, object]] = []
-    for structure in structures(headless):
+    for structure in structures(text_without_headers):
         items = [structure]
         if may_be_listed and isinstance(structure, list):
             items = structure
@@ -135,7 +135,7 @@ def _json_fields(text: str, names: Collection[str], *, may_be_listed: bool) -> l
 def _headed_fields(
     text: str, names: Collection[str], short: Collection[str], was_cut: bool
 ) -> list[tuple[str, object]]:
-    """Return name and text of each ``[[ ## name ## ]]`` section of a reply, of the names that count."""
+    """Return name and text of each ``[[ ## name ## ]]`` section of a reply whose name is among ``names``."""
     fields: list[tuple[str, object]] = []
     is_complete = False
     sections = _split_at_headers(text, short)

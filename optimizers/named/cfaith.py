@@ -7,7 +7,15 @@ import dspy
 
 from ..base import Job
 from ..candidate import Candidate
-from ..proposing import Writing, cut_portions, exemplars, propose, scored, signature_for, task
+from ..proposing import (
+    Writing,
+    cut_portions,
+    describe_scored_instructions,
+    describe_task,
+    exemplars,
+    propose,
+    signature_for,
+)
 from ..raced import Raced, Track
 from ..writers import RewriteWriting
 
@@ -71,9 +79,9 @@ class CFaith(Writing, Raced):
             if not errors:  # what it writes fails no check
                 continue
             values = {
-                "task": task(job, name),
+                "task": describe_task(job, name),
                 "current_instruction": prompt.instructions,
-                "scored_instructions": scored(job, name, track.best(self.shown)),
+                "scored_instructions": describe_scored_instructions(job, name, track.best(self.shown)),
             }
             requests: list[dict[str, str]] = []
             for portion in cut_portions(errors, self.errors, turn, self.rewrites):

@@ -15,7 +15,7 @@ from ..board import Board, Candidate
 from ..demonstrations import collect_demos
 from ..guidelines import answering, with_more_rules
 from ..phrases import PHRASES, feedback_in_words
-from ..proposing import Writing, exemplar, language_of_job, propose, signature_for, task
+from ..proposing import Writing, describe_task, exemplar, language_of_job, propose, signature_for
 from ..raced import Raced, Track
 from ..writers import SayWhyFailed
 
@@ -141,7 +141,7 @@ class Contrastive(Raced):
 def _proposed_reason(job: Job, predictor: str, mistake: str) -> str:
     """Return why a proposer calls an answer wrong; empty if it gives no usable reply."""
     signature = signature_for(job, SayWhyWrong, SayWhyFailed)
-    answers = propose(job, signature, [{"task": task(job, predictor), "mistake": mistake}], 0.0)
+    answers = propose(job, signature, [{"task": describe_task(job, predictor), "mistake": mistake}], 0.0)
     if not answers:
         return ""
     return answers[0]["reason"]

@@ -7,7 +7,15 @@ import dspy
 
 from ..base import Job
 from ..candidate import Candidate
-from ..proposing import Writing, cut_portions, exemplars, propose, scored, signature_for, task
+from ..proposing import (
+    Writing,
+    cut_portions,
+    describe_scored_instructions,
+    describe_task,
+    exemplars,
+    propose,
+    signature_for,
+)
 from ..raced import Raced, Track
 from ..writers import ProposeWriting
 
@@ -49,8 +57,8 @@ class Opro(Writing, Raced):
         name = names[(turn - 1) % len(names)]
         errors = exemplars(track.job, name, track.feedback(leader, name))
         values = {
-            "task": task(track.job, name),
-            "scored_instructions": scored(track.job, name, track.best(self.shown)),
+            "task": describe_task(track.job, name),
+            "scored_instructions": describe_scored_instructions(track.job, name, track.best(self.shown)),
         }
         signature = signature_for(track.job, ProposeInstruction, ProposeWriting)
         requests: list[dict[str, str]] = []

@@ -12,13 +12,13 @@ import dspy
 
 from ...cases import Case
 from ...errors import OptimizerError
-from ...programs.questions import Question, Questions, question_in
+from ...programs.questions import Question, Questions, parse_question
 from ...programs.verdicts import Verdict
 from ...text.wording import normalised
 from ..base import Job, Optimizer
 from ..board import Board, Candidate
 from ..guidelines import answering
-from ..proposing import CopyGuard, Writing, count_proposals, exemplar, propose, task, truths
+from ..proposing import CopyGuard, Writing, count_proposals, describe_gold, describe_task, exemplar, propose
 from ..question_labels import LEAST_ANSWERED, may_fit_head, why_no_questions
 
 _LONGEST: Final = 300
@@ -103,11 +103,11 @@ class QuestionsOptimizer(Writing, Optimizer):
         predictor_name = answering(job)
         instruction = start.state.predictors[predictor_name].instructions
         guard = CopyGuard(job.train, [instruction])
-        inputs = {"task": task(job, predictor_name), "current_instruction": instruction}
+        inputs = {"task": describe_task(job, predictor_name), "current_instruction": instruction}
         for attempt in range(2):
             rows = "\n\n".join(self._describe_rows(job, board, start, 2 * turn + attempt))
-            for answer in propose(job, ProposeQuestions, [{**inputs, "rows": rows}], self.temperature):
-                questions = self._usable_questions(answer["questions"], guard)
+            for proposal in propose(job, ProposeQuestions, [{**inputs, "rows": rows}], self.temperature):
+                questions = self._usable_questions(proposal["questions"], guard)
                 if len(questions) >= self.fewest:
                     return questions
                 count_proposals(job, ProposeQuestions.__name__, count=1, usable=0)
@@ -136,7 +136,7 @@ class QuestionsOptimizer(Writing, Optimizer):
         draw.shuffle(sample)
         texts: list[str] = []
         for number, case in enumerate(sample, 1):
-            words = f"people say: {truths(case, job.judge)}"
+            words = f"people say: {describe_gold(case, job.judge)}"
             outcome = board.outcome(start, case)
             if outcome is not None:
                 words += f"\nthe judge: {_describe_verdict(outcome.verdict, has_error=outcome.has_error)}"
@@ -148,7 +148,7 @@ class QuestionsOptimizer(Writing, Optimizer):
         questions: list[Question] = []
         normalised_texts: set[str] = set()
         for line in text.splitlines():
-            question = question_in(line)
+            question = parse_question(line)
             if question is None or len(question.text) > _LONGEST:
                 continue
             normalised_text = normalised(question.text)

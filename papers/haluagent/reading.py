@@ -149,7 +149,7 @@ def read_truth(reply: str) -> bool | None:
     # "Is it true? No."
     if answer.strip() and _SAYS_TRUE.search(question) and not _SAYS_FALSE.search(question):
         plain = answer.strip()
-    texts = list(_texts(plain))
+    texts = list(_whole_and_ends(plain))
     if not texts or texts[0].endswith("?") or _CORRECTION.search(texts[0]):
         return None
     verdicts_of_ends = {_truth_of(text) for text in texts[1:]}
@@ -193,21 +193,25 @@ def read_choice(reply: str, options: Sequence[str]) -> Letter | None:
     """Return the letter of the one option that a reply chooses, by its letter or by its words, or ``None``."""
     option_letters = list(map(letters, options))
     plain = _plain(reply)
-    texts = list(_texts(plain.lower()))
+    texts = list(_whole_and_ends(plain.lower()))
     if not texts or texts[0].endswith("?") or _CORRECTION.search(texts[0]):
         return None
+    last_line = texts[-1]
     if len(set(_LISTED.findall(texts[0]))) > _MOST_LISTED:  # it repeats the options
-        texts = [texts[0], texts[-1]] if "\n" in texts[0] else texts[:1]
+        has_several_lines = "\n" in texts[0]
+        texts = texts[:1]
+        if has_several_lines:
+            texts.append(last_line)
     choice = _CHOICE.fullmatch(texts[0])
     if choice and letters(choice[2]) in option_letters and not _letter_alone(choice[0], option_letters):
         return None  # the letter of one option stands before the words of another
     answers = [_letter_alone(text.rstrip(" .!。！"), option_letters) for text in texts]
     if answers[0] is not None:
         return answers[0]
-    ends = {answer for answer in answers[1:] if answer is not None}
-    if len(ends) == 1:
-        return ends.pop()
-    if ends:
+    answers_of_ends = {answer for answer in answers[1:] if answer is not None}
+    if len(answers_of_ends) == 1:
+        return answers_of_ends.pop()
+    if answers_of_ends:
         return None
     return _named_letter(plain) or _letter_left(plain)
 
@@ -283,7 +287,7 @@ def _sentences(text: str) -> list[str]:
     return [sentence.strip() for sentence in _END.split(text) if sentence.strip()]
 
 
-def _texts(text: str) -> Iterator[str]:
+def _whole_and_ends(text: str) -> Iterator[str]:
     """Yield a text, its first sentence and its last line."""
     if text:
         yield text

@@ -85,12 +85,11 @@ def stands_in_document(passage: str, document: str) -> bool:
 
 def gives_answer_away(question: str, answer: str) -> bool:
     """Say whether a question holds its answer: word for word, or all words of an answer with a number."""
-    # All words of an answer without a number are no leak: "Is A or B larger?" names its answer.
     plain = comparable_letters(answer)
     # 10 does not stand in 1910.
     if len(plain) > 1 and re.search(rf"(?<!\d){re.escape(plain)}(?!\d)", comparable_letters(question)):
         return True
-    # Without a number this proves nothing: a question that compares two things names both, and one is the answer.
+    # All words of an answer without a number are no leak: "Is A or B larger?" names both, and one is the answer.
     answer_in_digits = with_digits(answer)
     return bool(numbers(answer_in_digits)) and set(terms(answer_in_digits)) <= set(
         terms(with_digits(question))
@@ -136,7 +135,7 @@ def find_form_faults(
 
 
 def _concerned_steps() -> dict[str, tuple[str, ...]]:
-    """Return the steps that each check, and each fault that code finds, concerns (C-FAITH section 3.2)."""
+    """Return check, or words of a fault -> the steps that wrote the text it is about (C-FAITH section 3.2)."""
     steps: dict[str, tuple[str, ...]] = {
         "answer": ("question",),
         "hallucination": ("hallucinations",),

@@ -15,7 +15,7 @@ from jurist.engines.meter import Budget
 from jurist.gold.goldset import Gold
 from jurist.optimizers.base import Job, Result, optimize
 from jurist.optimizers.named.opro import Opro
-from jurist.optimizers.proposing import Writing, task
+from jurist.optimizers.proposing import Writing, describe_task
 from jurist.optimizers.raced import Track
 from jurist.programs.catalogue import find
 
@@ -106,8 +106,8 @@ def tier(name: str, budget: Budget | None = None) -> Job:
 
 
 def test_the_proposer_is_told_what_the_step_must_answer() -> None:
-    assert "the step grounded must answer grounded: True if stated facts lead to it" in task(
+    assert "the step grounded must answer grounded: True if stated facts lead to it" in describe_task(
         tier("tier"), "grounded"
     )
-    assert "rational must answer" not in task(tier("tier"), "grounded")
-    assert "must answer" not in task(tier("factual"), "self")
+    assert "rational must answer" not in describe_task(tier("tier"), "grounded")
+    assert "must answer" not in describe_task(tier("factual"), "self")
