@@ -379,7 +379,7 @@ class GoldError(JuristError):
         super().__init__(message, hint=hint)
 
     def with_field(self, field: str, *, hint: str = "") -> "GoldError":
-        """Return the same error of another column; ``hint`` takes the place of its hint unless it is empty."""
+        """Return a copy of the error for another column; ``hint`` takes the place of its hint unless it is empty."""
         error = type(self)(self.reason, path=self.path, line=self.line, field=field, hint=hint or self.hint)
         error.further_errors = self.further_errors
         return error

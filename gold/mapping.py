@@ -74,7 +74,7 @@ class RowMapping:
         if not self.raters:
             return self
         columns = dict(self.columns)
-        columns |= match_rater_columns(self.raters, column_names(rows, self.raters), path)
+        columns |= match_rater_columns(self.raters, column_paths(rows, self.raters), path)
         return replace(self, columns=columns, raters=())
 
     def to_json(self) -> dict[str, dict[str, str]]:
@@ -238,7 +238,7 @@ def make_mapping(mapping: MappingLike | None) -> RowMapping:
     return RowMapping(columns=mapping or {})
 
 
-def column_names(rows: Sequence[Row], patterns: Sequence[str] = ()) -> list[str]:
+def column_paths(rows: Sequence[Row], patterns: Sequence[str] = ()) -> list[str]:
     """Return the columns of some rows and the paths into them, each once.
 
     Args:

@@ -317,7 +317,7 @@ def _find_refit(store: Store, artifact: Artifact, same: bool) -> Artifact | None
 
 @dataclass(frozen=True, kw_only=True)
 class _Refit:
-    """What a refit has made: a prompt with its setting, and the choice that led to it."""
+    """The prompt and the setting that a refit has made, and the choice that led to them."""
 
     state: PromptState
     setting: Setting
@@ -402,7 +402,7 @@ def _who_decides(plan: _RefitPlan, candidate: Candidate) -> str:
 
 
 def _kind_of(setting: Setting) -> str:
-    """Return what of a setting is fitted to replies or words: the name of its rule, or empty."""
+    """Return the name of the rule in a setting that is fitted to replies or words; empty without one."""
     if setting.words is not None:
         return setting.words.name
     if setting.weights is not None:
