@@ -106,13 +106,23 @@ def find(name: str, allow: AllowExecution | None = None) -> Judge:
         return PLUGIN_JUDGES.from_file(path, attribute, allow)
     if name in CATALOGUE or name in GENERATORS:
         return CATALOGUE.get(name) or GENERATORS[name]
-    for value in list(vars(sys.modules["__main__"]).values()):  # such as a notebook
-        if isinstance(value, Judge) and value.name == name:
-            return value
+    judge = _newest_of_main_module(name)
+    if judge is not None:
+        return judge
     plugin = PLUGIN_JUDGES.from_package(name)
     if plugin is not None:
         return plugin
     raise UnknownJudgeError(f"no judge is called {name!r}", hint=_suggest_name(name))
+
+
+def _newest_of_main_module(name: str) -> Judge | None:
+    """Return the judge of this name that was made last of those in the main module, such as a notebook."""
+    judges: list[Judge] = []
+    for value in list(vars(sys.modules["__main__"]).values()):
+        # A notebook holds the results of earlier cells, too: a judge before its docstring was edited.
+        if isinstance(value, Judge) and value.name == name:
+            judges.append(value)
+    return max(judges, key=lambda judge: judge.number, default=None)
 
 
 _NEAREST_NAMES = 3

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field, fields, replace
 from functools import cached_property, partial
 from importlib import import_module
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias, get_args
 
@@ -46,6 +47,7 @@ NO_TEXT = "it must be text"
 """The start of what is wrong with a row that has a list or an object in place of a text."""
 Row: TypeAlias = Mapping[str, object]
 """Column -> its value, as a file has it."""
+_judge_numbers = count(1)
 Metric = str | Callable[[Any, Any], float]
 """The name of a metric, or a function of (gold values, predicted values), two lists, with a value in [0, 1]."""
 
@@ -204,6 +206,7 @@ class Judge:
         self, positive: Positive | Mapping[str, Positive], labels: Sequence[Label], unit: str
     ) -> None:
         """Fill in what the signature says, and refuse what cannot work."""
+        object.__setattr__(self, "_number", next(_judge_numbers))
         check_types(check_judge_name, {"name": self.name})
         check_judge_name(self.name)
         answer = self.answer
@@ -242,6 +245,12 @@ class Judge:
             signature = place.load()
             object.__setattr__(self, "signature", signature)
             return signature
+
+    @property
+    def number(self) -> int:
+        """The place of this judge among all that this process made: of two, the newer has the higher one."""
+        number: int = vars(self)["_number"]
+        return number
 
     def _check_signature(self) -> None:
         """Refuse what is no signature, and one with fields that jurist cannot use."""
@@ -314,6 +323,10 @@ class Judge:
     def __getstate__(self) -> dict[str, object]:
         """Return the fields alone: the model of its rows, which is cached, is a class that pickle would not find."""
         return {item.name: getattr(self, item.name) for item in fields(self)}
+
+    def __setstate__(self, state: Mapping[str, object]) -> None:
+        """Take the fields of the copied judge, and a number of its own."""
+        vars(self).update(state, _number=next(_judge_numbers))
 
     def __repr__(self) -> str:
         """Name the judge, what it takes and what it says."""

@@ -145,6 +145,21 @@ def test_a_judge_of_a_cell_is_loaded_by_its_name(monkeypatch: pytest.MonkeyPatch
     assert jurist.load("cell@1", store=tmp_path).batch(NEW) == kept.batch(NEW)
 
 
+@pytest.mark.parametrize("is_first", [True, False])
+def test_of_the_judges_of_one_name_in_a_notebook_the_one_made_last_is_loaded(
+    monkeypatch: pytest.MonkeyPatch, *, is_first: bool
+) -> None:
+    first = own(name="cell")
+    newest = own(name="cell", signature=first.signature.with_instructions("Say whether the reply is polite."))
+    names = {"judge": newest, "_": first} if is_first else {"_": first, "judge": newest}
+    for name, value in names.items():  # IPython keeps what a cell ended in as "_"
+        monkeypatch.setattr(sys.modules["__main__"], name, value, raising=False)
+    loaded = jurist.load("cell:basic")
+    assert loaded.judge is newest
+    (prompt,) = loaded.state.predictors.values()
+    assert prompt.instructions == "Say whether the reply is polite."
+
+
 def test_an_export_is_the_file_of_the_command(tmp_path: Path) -> None:
     text = jurist.export("fect:basic", "messages", tmp_path / "made" / "fect.json")
     assert text == ok("export", "fect:basic", "--to", "messages").out
