@@ -66,6 +66,11 @@ def rejected_of(output: Path) -> Path:
     return output.with_name(f"{output.stem}.rejected.jsonl")
 
 
+def left_out_of(output: Path) -> Path:
+    """Return the file beside an output for its earlier lines on rows that the input lacks."""
+    return output.with_name(f"{output.stem}.left-out.jsonl")
+
+
 def shards_of(output: Path) -> Path:
     """Return the folder beside an output that holds the shards of an unfinished run on several workers."""
     return output.with_name(f".{output.name}.shards")
@@ -138,7 +143,13 @@ def claimed(
 
 def _check_free(output: Path, sources: Sequence[str], *, going_on: bool) -> None:
     """Refuse links beside an output, and an output that is an input, a folder, or a file not to be continued."""
-    for beside in (part_of(output), rejected_of(output), checkpoint_of(output), shards_of(output)):
+    for beside in (
+        part_of(output),
+        rejected_of(output),
+        left_out_of(output),
+        checkpoint_of(output),
+        shards_of(output),
+    ):
         if beside.is_symlink():
             hint = "remove it, or name another output"
             raise UsageError(f"{beside} is a symbolic link, through which nothing is written", hint=hint)

@@ -19,7 +19,7 @@ from ..engines.meter import Amount, Budget, Meter
 from ..errors import AnswerPending, BudgetExhausted, CheckpointError, GoldError, ModelError, StopRequested
 from ..gold.new_rows import Source
 from ..gold.rejects import Rejects
-from ..gold.writing import json_line
+from ..gold.writing import json_line, write_jsonl
 from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob, Start, paying
 from ..programs.asking import Asker
@@ -33,6 +33,7 @@ from .outputs import (
     checkpoint_of,
     claimed,
     is_csv,
+    left_out_of,
     lines_in,
     part_of,
     publish,
@@ -201,7 +202,7 @@ class _Run:
             database = job.checkpoint.folder / "rows.sqlite" if job.checkpoint else None
             state = stack.enter_context(RunState(database))
             stack.enter_context(rejects)
-            for output in (self.file, settings.before):
+            for output in (*self._earlier_files, settings.before):
                 if output is not None and output.is_file():
                     state.load(_earlier_verdicts(output, self.stamp, settings.shard))
             survey = Survey(source=self.source, rejects=rejects, shard=settings.shard)
@@ -214,6 +215,8 @@ class _Run:
             asker = replace(self.judge, context=job.contexts["judge"]).asker()
             with _open_output(self, survey, partial(self._line_of, state)) as order:
                 summary = _Rows(self, asker, survey, state, order, job).judged()
+                if survey.whole:
+                    summary = self._keep_left_out(state, summary)
             job.unfinished = bool(summary.left or summary.unread or summary.verdicts.get("failed"))
             summary = replace(
                 summary,
@@ -226,6 +229,34 @@ class _Run:
                 return replace(summary, beside=survey.beside, rejected=rejects.count)
             return summary
         raise AssertionError("nothing above suppresses an exception")
+
+    @property
+    def _earlier_files(self) -> list[Path]:
+        """The output that is continued, and the file of its earlier lines on rows that the input lacked."""
+        if self.file is None or not self.file.is_file():
+            return []
+        return [self.file, left_out_of(self.file)]
+
+    def _keep_left_out(self, state: RunState, summary: Summary) -> Summary:
+        """Write the earlier lines on rows that the input lacks to a file of their own, before the output is replaced.
+
+        They were paid for. When the input has their rows again, they are read from there.
+        """
+        beyond_input = state.list_beyond_input()
+        lines: list[JsonObject] = []
+        for path in self._earlier_files:
+            if not path.is_file():
+                continue
+            for _, line in lines_in(path):
+                case_id = read_line(line)[0].case_id
+                if case_id in beyond_input:
+                    lines.append(line)
+        for path in self._earlier_files[1:]:
+            if lines:
+                write_jsonl(lines, path)
+                return replace(summary, left_out=len(lines), left_out_file=str(path))
+            path.unlink(missing_ok=True)
+        return summary
 
     def _line_of(self, state: RunState, case: Case) -> str:
         """Return the line of a case that has a verdict, as JSON."""

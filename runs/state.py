@@ -100,6 +100,14 @@ class RunState(Database):
             if self._uncommitted >= _VERDICTS_TOGETHER:
                 self.commit()
 
+    def list_beyond_input(self) -> set[str]:
+        """Return the ids of the cases that have a verdict of an earlier start, and are in no row of the input."""
+        query = (
+            "SELECT verdicts.case_id FROM verdicts LEFT JOIN seen ON verdicts.case_id = seen.case_id "
+            "WHERE seen.case_id IS NULL AND NOT new"
+        )
+        return {case_id for (case_id,) in self.all(query)}
+
     def count_waiting(self) -> tuple[int, int]:
         """Return two numbers of different cases of the input: never asked about, and failed."""
         query = (

@@ -45,6 +45,8 @@ class Summary:
     rejected: int = 0  # rows of the input that cannot be used
     empty: int = 0  # rows in which an input of text is empty; they are judged as they stand
     rejects: str = ""  # the file that has those that cannot be used, with the reasons; empty if there is none
+    left_out: int = 0  # lines of an earlier start on rows that the input lacks
+    left_out_file: str = ""  # the file that has them; empty if there is none
     equal: int = 0  # rows that were answered by an equal one
     verdicts: Counter[str] = field(default_factory=Counter)  # rows by status
     # sums over the rows' answers, as their kind adds them up
@@ -86,6 +88,8 @@ class Summary:
             parts.append(f"{self.resumed} done before")
         if self.rejected:
             parts.append(f"{self.rejected} rejected")
+        if self.left_out:
+            parts.append(f"{self.left_out} of rows that the input lacks are kept in {self.left_out_file}")
         return f"<Summary of {plural(self.rows, 'row')}: {', '.join(parts)}>"
 
     def add(self, judge: Judge, verdict: Verdict) -> None:
@@ -211,6 +215,9 @@ class Summary:
             data[status] = self.verdicts[status]
         data["error_kinds"] = dict(self.error_kinds)
         data["error_kinds_before"] = dict(self.error_kinds_before)
+        if self.left_out:
+            data["left_out"] = self.left_out
+            data["left_out_file"] = self.left_out_file
         if self.by:
             data["by"] = dict(self.by)
         if self.members:
@@ -240,6 +247,10 @@ class Summary:
             if self.rejects:
                 place = f"see {self.rejects}"
             lines.append(f"rows of the input that cannot be used: {self.rejected} ({place})")
+        if self.left_out:
+            lines.append(
+                f"earlier verdicts on rows that the input lacks: {self.left_out} (see {self.left_out_file})"
+            )
         if self.by:
             lines.append(self._cascade_line())
         if self.members:

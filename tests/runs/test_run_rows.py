@@ -276,6 +276,30 @@ def test_rows_that_come_while_it_runs_are_left_to_the_next_start() -> None:
     assert not Path(".o.jsonl.jurist").exists()
 
 
+@pytest.mark.parametrize("name", ["o.jsonl", "o.csv"])
+def test_verdicts_on_rows_that_the_input_lacks_are_kept_and_come_back(
+    serve: Callable[..., Any], name: str
+) -> None:
+    server, rows = serve(), new_rows(10)
+    kept = Path("o.left-out.jsonl")
+
+    def run(count: int, *options: object) -> Any:
+        write_jsonl(Path("rows.jsonl"), rows[:count])
+        return ok(*on(server, *options, out=name))
+
+    run(10)
+    whole = Path(name).read_bytes()
+    fewer = run(3, "--resume")
+    assert "earlier verdicts on rows that the input lacks: 7 (see o.left-out.jsonl)" in fewer.people
+    assert [line["id"] for line in read_jsonl(kept)] == [row["id"] for row in rows[3:]]
+    run(5, "--resume")
+    assert [line["id"] for line in read_jsonl(kept)] == [row["id"] for row in rows[5:]]
+    run(10, "--resume")
+    assert server.count == 10
+    assert Path(name).read_bytes() == whole
+    assert not kept.exists()
+
+
 def test_failed_rows_are_asked_again(serve: Callable[..., Any]) -> None:
     rows = new_rows(10)
     write_jsonl(Path("rows.jsonl"), rows)
