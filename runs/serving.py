@@ -30,7 +30,6 @@ from ..errors import BudgetExhausted, GoldError, JuristError, importing_extra
 from ..keeping.loading import LoadedJudge
 from ..programs.asking import Asker
 from ..programs.together import together
-from ..text.wording import Language
 from .lines import verdict_parts
 
 if TYPE_CHECKING:
@@ -390,7 +389,8 @@ class _Judging:
         from prometheus_client import Counter
 
         self._loaded = loaded
-        self._asking = {loaded.judge.language: _Asking.of(loaded)}  # by the language of the prompt
+        # by the language of the prompt; ``None`` where nobody chose one
+        self._asking_of_language: dict[str | None, _Asking] = {loaded.judge.language: _Asking.of(loaded)}
         self._free = asyncio.Semaphore(loaded.settings.concurrency)
         self._judge = loaded.judge
         self._ledger = loaded.context.ledger
@@ -414,17 +414,17 @@ class _Judging:
 
     async def _lines_by_language(self, cases: Sequence[Case]) -> list[dict[str, Any]]:
         """Return the verdict lines of cases, each asked for in its own language where rows choose it."""
-        places_of_language: dict[Language | None, list[int]] = {}
+        places_of_language: dict[str | None, list[int]] = {}
         for place, case in enumerate(cases):
             loaded = self._loaded.for_cases([case])
             language = loaded.judge.language
-            if language not in self._asking:
-                self._asking[language] = _Asking.of(loaded)
+            if language not in self._asking_of_language:
+                self._asking_of_language[language] = _Asking.of(loaded)
             places_of_language.setdefault(language, []).append(place)
         lines: list[dict[str, Any]] = [{} for _ in cases]
-        for language, places in places_of_language.items():
-            line_of = partial(self._line, self._asking[language])
-            async with self._asking[language].asker.ready():
+        for prompt_language, places in places_of_language.items():
+            line_of = partial(self._line, self._asking_of_language[prompt_language])
+            async with self._asking_of_language[prompt_language].asker.ready():
                 asked = await together([cases[place] for place in places], line_of, concurrency=len(places))
             for place, line in zip(places, asked, strict=True):
                 lines[place] = line
