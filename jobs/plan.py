@@ -13,6 +13,7 @@ from ..engines.models import Model, connect
 from ..errors import TooFewGroupsError, UsageError, plural
 from ..evaluation.agreement import Ceiling
 from ..evaluation.paired import fewest_groups
+from ..evaluation.proof import level_of
 from ..gold.goldset import Gold
 from ..gold.leaks import check_leaks
 from ..gold.raters import ceiling_of, rated_in_test
@@ -36,6 +37,7 @@ from ..programs.settings import FOR_SEARCHES, AskSettings
 from ..programs.state import PromptState
 from .estimate import Ask, CostEstimate, Size, Span
 from .measuring import mean_input_tokens, measure_question
+from .sealed_rows import ALPHA
 
 CALLS = 4000
 """The most calls of a compilation whose budget leaves them open."""
@@ -319,9 +321,13 @@ def check_showable(split: Split, gold: Gold, level: float, hint: str = "") -> No
             side = (10 - tenths) * 5
             advice += f", or give the test more of them (--split {side}/{side}/{tenths}0)"
     hints = [advice, shared_hint(gold), "--anyway goes on"]
+    level_words = f"the level {level:.3g}"
+    first_level = level_of(ALPHA, 1)
+    if level < first_level:
+        level_words += f", to which earlier tests on these rows lowered it from {first_level:.3g}"
     problem = (
         f"the sealed test has {len(test_groups)} groups ({len(split.test)} cases), and nothing can be shown on fewer "
-        f"than {needed} at the level {level:.3g}: nothing was asked and nothing was spent"
+        f"than {needed} at {level_words}: nothing was asked and nothing was spent"
     )
     raise TooFewGroupsError(
         "; ".join(filter(None, [problem, near_groups_words(gold)])),
