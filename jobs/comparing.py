@@ -72,7 +72,7 @@ class Comparison(Shown):
         metric: the metric that is tested: the first judge's own.
         gold: the gold's name.
         cases: rows compared.
-        left_out: rows left out because an artifact was compiled on them or on near copies of them.
+        left_out: rows left out because a version was compiled on them or on near copies of them, or shows them.
         opening: which opening of sealed rows this is; 0 if none is sealed.
         repeats: times everything was asked.
         contenders: in the order given.
@@ -229,7 +229,9 @@ class Evaluation(Shown):
     model: str  # the model's name
     gold: str  # the gold's name
     cases: int  # rows judged
-    left_out: int  # rows left out because the artifact was compiled on them or on near copies of them
+    left_out: (
+        int  # rows left out because the version was compiled on them or on near copies of them, or shows them
+    )
     skipped: int  # rows of the gold without a label or an input, or with nothing for the judge
     ambiguous: int  # those of them on which raters differ
     opening: int  # which opening of sealed rows this is; 0 if none is sealed

@@ -55,9 +55,9 @@ class Experiment:
         self._check_alike()
         if not self.cases:
             raise JuristError(
-                f"all {len(self.gold.cases)} rows of {self.gold.name} were used to compile one of these judges, or "
-                "nearly repeat such rows",
-                hint="compare on rows that no artifact was compiled on",
+                f"all {len(self.gold.cases)} rows of {self.gold.name} were used to compile one of these judges, are "
+                "shown by its prompt, or nearly repeat such rows",
+                hint="compare on rows that no artifact was compiled on and no prompt shows",
             )
 
     @property
@@ -84,7 +84,7 @@ class Experiment:
 
     @cached_property
     def cases(self) -> tuple[Case, ...]:
-        """The rows that no contender's artifact was compiled on, or on near copies of."""
+        """The rows that no contender was compiled on or shows, without near copies of such rows."""
         return select_unseen(self.contenders, self.gold)
 
     @cached_property
@@ -123,7 +123,21 @@ class Experiment:
         rows = "1 row is"
         if self.left_out > 1:
             rows = f"{self.left_out} rows are"
-        return f"{rows} left out: a version was compiled on them or on near copies of them"
+        return f"{rows} left out: {self._left_out_reason}"
+
+    @property
+    def _left_out_reason(self) -> str:
+        """Why rows are left out, in words."""
+        has_version = False
+        is_changed = False
+        for contender in self.contenders:
+            has_version = has_version or contender.artifact is not None
+            is_changed = is_changed or (isinstance(contender, LoadedJudge) and contender.is_changed)
+        if not has_version:
+            return "a prompt shows them or near copies of them, or a version was compiled on such rows"
+        if is_changed:
+            return "a version was compiled on them or on near copies of them, or a prompt shows them"
+        return "a version was compiled on them or on near copies of them"
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -247,7 +247,8 @@ class Gate(Shown):
     judge: str  # ``JUDGE@VERSION`` or ``JUDGE:basic``
     gold: str  # the gold's name
     cases: int  # rows judged
-    left_out: int  # rows left out because a version was compiled on them or on near copies of them
+    # rows left out because a version was compiled on them or on near copies of them, or a prompt shows them
+    left_out: int
     checks: tuple[Check, ...]  # each with its numbers
     comparison: Comparison  # all scores, and the paired test if there is another judge
 

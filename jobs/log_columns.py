@@ -13,6 +13,7 @@ from ..gold.goldset import Gold
 from ..gold.paths import flat
 from ..gold.rows import REASON
 from ..gold.sources import read
+from ..keeping.loading import CHANGED
 from ..keeping.logs import LogReference
 from ..keeping.naming import BASIC
 from ..programs.judge import Judge
@@ -87,7 +88,7 @@ def read_judge_name(log: LogReference) -> str:
     if not is_line_of_run(row):
         return ""
     reference = str(row["judge"])
-    return reference.partition("@")[0].removesuffix(BASIC)
+    return reference.partition("@")[0].partition(CHANGED)[0].removesuffix(BASIC)
 
 
 def columns_of_rows(rows: Iterable[Row]) -> list[str]:

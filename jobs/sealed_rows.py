@@ -12,11 +12,13 @@ from ..evaluation.votes import Sampling, more_than_half
 from ..gold.copies import find_near_cases
 from ..gold.goldset import Gold
 from ..gold.label_totals import foresee_shown_gain
+from ..gold.shown import find_shown_cases
 from ..gold.splits import Split
 from ..keeping.contenders import Contender
+from ..keeping.loading import LoadedJudge
 from ..programs.judge import Judge
 from ..programs.own_answer import OwnAnswer
-from ..programs.state import PromptState
+from ..programs.state import Demo, PromptState
 from ..programs.word_rule import WordRule
 from .openings import Openings
 
@@ -190,14 +192,21 @@ def foresee_proof_opening(
 
 
 def select_unseen(judges: Sequence[Contender], gold: Gold) -> tuple[Case, ...]:
-    """Return the rows of gold that no judge's artifact was trained or selected on, or on near copies of."""
-    compiled_on: set[str] = set()
+    """Return the rows of gold that no judge was compiled on or shows, without near copies of such rows."""
+    seen_ids: set[str] = set()
     for judge in judges:
-        if judge.artifact is not None:
-            compiled_on.update(judge.artifact.about.gold.seen)
-            compiled_on.update(find_near_cases(judge.judge, gold.cases, judge.artifact.seen()))
+        artifact = judge.artifact
+        if isinstance(judge, LoadedJudge):
+            artifact = judge.artifact or judge.changed_version
+            demos: list[Demo] = []
+            for prompt in judge.state.predictors.values():
+                demos.extend(prompt.examples)
+            seen_ids.update(find_shown_cases(judge.judge, gold.cases, demos))
+        if artifact is not None:
+            seen_ids.update(artifact.about.gold.seen)
+            seen_ids.update(find_near_cases(judge.judge, gold.cases, artifact.seen()))
     unseen_cases: list[Case] = []
     for case in gold.cases:
-        if case.id not in compiled_on:
+        if case.id not in seen_ids:
             unseen_cases.append(case)
     return tuple(unseen_cases)

@@ -26,7 +26,7 @@ from ..programs.records import records
 from ..programs.state import PromptState
 from ..programs.verdicts import OnVerdict, Verdict
 from ..text.templates import CHAT
-from .artifact_card import read_proof_rows
+from .artifact_card import Artifact, read_proof_rows
 from .contenders import Contender, request_stamp, sampling_stamp
 from .model_ends import warning_of_ends
 from .naming import ADAPTER, BASIC, Name, Prompt, adapter_error
@@ -38,6 +38,14 @@ _WARM = 0.7
 """The temperature at which several samples differ."""
 NO_MODEL = Model(name="jurist/words", temperature=0.0)
 """Stands for a model where words decide alone; nothing is asked of it."""
+
+
+CHANGED = ":changed-"
+"""Stands in a name before the id of a prompt that was changed after its judge was loaded."""
+_CHANGED_NOTE = (
+    "its prompt was changed after it was loaded: rows that it shows are left out of scores, but jurist does not know "
+    "which other rows its optimizer saw"
+)
 
 
 class ResolvedSampling(NamedTuple):
@@ -157,6 +165,8 @@ class LoadedJudge(Prompt):
         own_name: its name where that is no judge with a version: as a member of a cascade; else empty.
         name_without_version: how it was named, if without a version: with another model that may stand for another
             prompt.
+        is_changed: whether its prompt was changed after it was loaded, as by an optimizer of DSPy.
+        changed_version: the version whose prompt was changed; ``None`` for a basic prompt.
     """
 
     model: Model
@@ -165,6 +175,8 @@ class LoadedJudge(Prompt):
     reach: Reach = reached
     own_name: str = ""
     name_without_version: Name | None = field(default=None, compare=False)
+    is_changed: bool = False
+    changed_version: Artifact | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the ledger, and the store: a copy is the version that it is."""
@@ -187,11 +199,15 @@ class LoadedJudge(Prompt):
 
     @property
     def name(self) -> str:
-        """``judge@version``, or ``judge:basic``."""
+        """``judge@version``, or ``judge:basic``; with another prompt ``judge:changed-ID``, by the id of that prompt."""
         if self.own_name:
             return self.own_name
         if self.artifact:
             return f"{self.judge.name}@{self.artifact.version}"
+        if self.is_changed and self.changed_version:
+            return f"{self.judge.name}@{self.changed_version.version}{CHANGED}{self.state.id}"
+        if self.is_changed:
+            return f"{self.judge.name}{CHANGED}{self.state.id}"
         return self.judge.name + BASIC
 
     @cached_property
@@ -534,7 +550,15 @@ class JudgeModule(dspy.Module):
         state = PromptState.of(self.program)
         if state == self._state:
             return self.judge
-        return replace(self.judge, state=state, artifact=None)
+        return replace(
+            self.judge,
+            state=state,
+            artifact=None,
+            is_changed=True,
+            changed_version=self.judge.artifact or self.judge.changed_version,
+            name_without_version=None,  # with another model it still has this prompt
+            standing=_CHANGED_NOTE,
+        )
 
     def deepcopy(self) -> "JudgeModule":
         """Return a copy with predictors of its own; its calls are counted with those of the judge."""

@@ -201,7 +201,7 @@ def rows_words(data: ResultData, whose: str = "the judge") -> str:
     """Return which gold a result is of, how many cases, and how many were left out."""
     words = f"{data['gold']}: {plural(data['cases'], 'case')}"
     if data["left_out"]:
-        why = f"left out because {whose} was compiled on them or on near copies of them"
+        why = f"left out because {whose} was compiled on them or on near copies of them, or shows them"
         words += f", {data['left_out']} {why}"
     if data.get("skipped"):
         words += f", {data['skipped']} without a label or an input"

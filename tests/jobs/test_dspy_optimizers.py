@@ -1,5 +1,6 @@
 """Optimizers of DSPy on ``as_module()``: they change the judge's predictors, and the judge is asked with these."""
 
+from pathlib import Path
 from typing import Any
 
 import dspy
@@ -9,6 +10,7 @@ from judges import CHECK, ROWS
 from loopback import Loopback
 
 import jurist
+from jurist.jobs.sealed_rows import select_unseen
 
 INPUTS = ("policy", "reply")
 DEVSET = [dspy.Example(**row).with_inputs(*INPUTS) for row in ROWS]
@@ -41,7 +43,10 @@ def test_its_predictors_are_the_judges_and_change_what_it_is_asked(module: Any) 
     assert set(inputs) == set(INPUTS)
     assert outputs.verdict == prediction.verdict
     assert module.judge.spend.calls == before + 1
-    assert jurist.evaluate(changed, ROWS).judge == "check:basic"
+    assert changed.name == f"check:changed-{changed.state.id}"
+    with pytest.warns(UserWarning, match="which other rows its optimizer saw"):
+        measured = jurist.evaluate(changed, ROWS)
+    assert (measured.judge, measured.left_out) == (changed.name, 0)
 
 
 RULE = "Hold what the policy does not state."
@@ -72,7 +77,8 @@ def test_gepa_finds_the_better_instruction_from_the_feedback() -> None:
         judge = better.as_judge()
         assert judge.state.predictors["self"].instructions == RULE
         assert "people say hold" in str(reflection.history)
-        assert jurist.evaluate(judge, ROWS)["accuracy"].value == 1.0
+        with pytest.warns(UserWarning, match="which other rows its optimizer saw"):
+            assert jurist.evaluate(judge, ROWS)["accuracy"].value == 1.0
         assert module.judge.spend.calls > 24
         assert module.as_judge() is module.judge
 
@@ -86,6 +92,36 @@ def test_bootstrap_takes_demonstrations_from_what_the_judge_answers(module: Any)
     judge = taught.as_judge()
     assert len(judge.state.predictors["self"].demos) == len(demos)
     assert judge(**{name: ROWS[0][name] for name in INPUTS}).status == "verdict"
+    shown_rows = []
+    other_rows = []
+    for row in ROWS:
+        is_shown = any(all(demo[name] == row[name] for name in INPUTS) for demo in demos)
+        (shown_rows if is_shown else other_rows).append(row)
+    with pytest.warns(UserWarning, match="rows that it shows are left out"):
+        measured = jurist.evaluate(judge, ROWS)
+    assert (measured.cases, measured.left_out) == (len(other_rows), len(shown_rows))
+    assert measured.left_out >= len(demos)
+    with pytest.warns(UserWarning, match="left out: a prompt shows them"):
+        compared = jurist.compare([judge, module.judge], ROWS)
+    assert [contender.judge for contender in compared.contenders] == [judge.name, "check:basic"]
+    assert compared.left_out == len(shown_rows)
+    module.predictors()[0].demos = DEVSET
+    with pytest.raises(jurist.JuristError, match="are shown by its prompt"):
+        jurist.evaluate(module.as_judge(), ROWS)
+
+
+def test_rows_of_a_version_whose_prompt_was_changed_are_left_out(tmp_path: Path) -> None:
+    compiled = jurist.compile(CHECK, ROWS, optimizer="fewshot", store=tmp_path, seed=1)
+    module = compiled.as_module()
+    predictor = module.predictors()[0]
+    predictor.signature = predictor.signature.with_instructions("Hold all.")
+    predictor.demos = []
+    judge = module.as_judge()
+    assert judge.name == f"check@1:changed-{judge.state.id}"
+    seen_ids = set(compiled.artifact.about.gold.seen)
+    unseen = select_unseen([judge], jurist.Gold.of(ROWS, CHECK))
+    assert unseen
+    assert seen_ids.isdisjoint(case.id for case in unseen)
 
 
 def test_mipro_searches_instructions_and_demonstrations(module: Any) -> None:
