@@ -24,7 +24,7 @@ from ..jobs.incoming import (
     read_prompt,
 )
 from ..keeping.loaders import load_judge
-from ..programs.catalogue import find
+from ..programs.catalogue import find, is_packaged
 from ..programs.judge import Judge, check_judge_name
 from .bars import progress
 from .printing import Part, Result, Verbatim, print_notes, write_text
@@ -53,6 +53,9 @@ def export_command(options: ExportOptions) -> Result:
 def new_judge(options: NewOptions) -> Result:
     """Write the file of a judge, once a draft of it could be loaded as one."""
     check_judge_name(options.name)
+    if is_packaged(options.name):
+        problem = f"{options.name} is the name of a judge that is installed"
+        raise UsageError(problem, hint=f"give yours another, such as my-{options.name}")
     has_labels = options.labels or options.gold
     if options.positive and (options.prefer is not None or options.score is not None or not has_labels):
         raise UsageError("--positive needs --labels", hint="name the labels, or leave it out")
@@ -148,7 +151,9 @@ def _gold_lines(gold: Gold, shape: Shape, reject_count: int) -> list[str]:
     if left_out:
         counts += f"; {left_out} without a label are left out"
     if reject_count:
-        counts += f"; {reject_count} cannot be used, and --rejects F.jsonl sets them aside with the reasons"
+        counts += (
+            f"; {reject_count} cannot be used: evaluate and compile set them aside with --rejects F.jsonl"
+        )
     columns = []
     for column, field_name in gold.judge.columns.items():
         columns.append(f"{column} is {field_name}")

@@ -9,6 +9,7 @@ from ..errors import plural
 from ..keeping.artifact_card import Artifact
 from ..keeping.sealing import CARD
 from ..programs.builtin import builtin_descriptions
+from ..programs.catalogue import file_of
 from ..report.listing import artifact_entry
 from ..report.scores import metric_cell
 from .listing import open_named_store
@@ -69,6 +70,8 @@ def _judge_description(artifact: Artifact) -> str:
     if definition:
         instruction = str(definition.get("instructions", ""))
         return str(definition["settings"].get("description") or instruction.partition("\n")[0])
+    if file_of(artifact.about.reference)[0] is not None:
+        return ""  # the judge of a file may have the name of a built-in one
     for entry in builtin_descriptions("judges") + builtin_descriptions("generators"):
         if entry.data["name"] == artifact.judge:
             return str(entry.data["description"])

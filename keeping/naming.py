@@ -13,7 +13,7 @@ from ..arguments.groups import Combining
 from ..engines.models import OFFLINE, same_model
 from ..errors import ArtifactError, JudgeError, UnknownJudgeError, UsageError
 from ..evaluation.votes import Sampling
-from ..programs.catalogue import file_of, find
+from ..programs.catalogue import file_of, find, is_packaged
 from ..programs.deciding import with_means
 from ..programs.judge import Judge
 from ..programs.own_answer import OwnAnswer
@@ -228,6 +228,12 @@ def find_judge(name: str, store: Store) -> Judge:
 
 def locate_judge(name: str, store: Store, version: str = "", *, source: bool = False) -> tuple[Judge, str]:
     """Return a judge, and the reference under which :func:`~jurist.programs.catalogue.find` finds it again."""
+    if version and is_packaged(name):
+        artifact = store.load(f"{name}@{version}")
+        if (
+            file_of(artifact.about.reference)[0] is not None
+        ):  # of a user, who gave it the name of a packaged one
+            return judge_of_artifact(artifact, store, source=source), artifact.about.reference
     try:
         path, attribute = file_of(name)
         return find(name if path is None else f"{store.find_file(path)}:{attribute}"), name

@@ -104,7 +104,7 @@ def find(name: str, allow: AllowExecution | None = None) -> Judge:
     path, attribute = split_file_name(name)
     if path is not None:
         return PLUGIN_JUDGES.from_file(path, attribute, allow)
-    if name in CATALOGUE or name in GENERATORS:
+    if is_built_in(name):
         return CATALOGUE.get(name) or GENERATORS[name]
     judge = _newest_of_main_module(name)
     if judge is not None:
@@ -113,6 +113,16 @@ def find(name: str, allow: AllowExecution | None = None) -> Judge:
     if plugin is not None:
         return plugin
     raise UnknownJudgeError(f"no judge is called {name!r}", hint=_suggest_name(name))
+
+
+def is_built_in(name: str) -> bool:
+    """Say whether a judge or a generator that comes with jurist has this name."""
+    return name in CATALOGUE or name in GENERATORS
+
+
+def is_packaged(name: str) -> bool:
+    """Say whether a judge or a generator of jurist or of another installed package has this name."""
+    return is_built_in(name) or name in PLUGIN_JUDGES.installed_names()
 
 
 def _newest_of_main_module(name: str) -> Judge | None:
@@ -158,7 +168,7 @@ def file_of(name: str) -> tuple[Path | None, str]:
 
 def first_steps(name: str, compiled: Iterable[str]) -> str:
     """Return the hint for a judge without an artifact; ``compiled`` are the names of the judges that have one."""
-    if name in CATALOGUE or name in GENERATORS:
+    if is_built_in(name):
         return f"compile it first, use {name}:basic, or name another folder with --store"
     near_names = difflib.get_close_matches(name, list(compiled), n=1)
     if near_names:
