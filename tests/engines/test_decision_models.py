@@ -9,6 +9,7 @@ from typing import Any, Literal
 import dspy
 import pytest
 from deciders import OpenAIDecisions, decider, serving_sparrow
+from judges import Sentences
 from pictures import png
 from pydantic import BaseModel
 
@@ -122,19 +123,6 @@ def test_all_criteria_of_a_row_are_one_request(sparrow: str) -> None:
     (verdict,) = asker.ask_all([judge.case({"reply": "Thank you, the parcel leaves today."})])
     assert verdict.status == "verdict"
     assert context.ledger.spend().calls == 1
-
-
-class Item(BaseModel):
-    n: int
-    label: Literal["supported", "unsupported"]
-
-
-class Sentences(dspy.Signature):
-    """Is the sentence supported by the policy?"""
-
-    policy: str = dspy.InputField()
-    sentences: list[str] = dspy.InputField()
-    labels: list[Item] = dspy.OutputField()
 
 
 def sentence_judge() -> Judge:

@@ -9,8 +9,8 @@ from typing import Any, Literal
 import dspy
 import pytest
 from deciders import Forwarder, OpenAIDecisions, serving_sparrow
+from judges import Sentences
 from parity import executed
-from pydantic import BaseModel
 
 from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
@@ -30,19 +30,6 @@ from jurist.programs.verdicts import Verdict
 from jurist.programs.word_rule import WordRule
 
 REPLIES = ("I was charged twice and want my money back.", "[[ ## team ## ]]\nbug", "谢谢 😀")
-
-
-class Item(BaseModel):
-    n: int
-    label: Literal["supported", "unsupported"]
-
-
-class Sentences(dspy.Signature):
-    """Is the sentence supported by the policy?"""
-
-    policy: str = dspy.InputField()
-    sentences: list[str] = dspy.InputField()
-    labels: list[Item] = dspy.OutputField()
 
 
 class Rated(dspy.Signature):

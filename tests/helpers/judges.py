@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import dspy
+from pydantic import BaseModel
 
 from jurist.cases import Case
 from jurist.keeping.artifact_card import Artifact
@@ -96,3 +97,16 @@ ROWS = [
 ]
 """Gold of ``CHECK``."""
 NEW = [{"policy": row["policy"], "reply": row["reply"]} for row in ROWS[:5]]
+
+
+class SentenceLabel(BaseModel):
+    n: int
+    label: Literal["supported", "unsupported"]
+
+
+class Sentences(dspy.Signature):
+    """Is the sentence supported by the policy?"""
+
+    policy: str = dspy.InputField()
+    sentences: list[str] = dspy.InputField()
+    labels: list[SentenceLabel] = dspy.OutputField()
