@@ -456,8 +456,8 @@ def _proof_parts(concluded: Concluded, end_parts: Sequence[str], *, is_full: boo
 
 def _who_answered(card: Card) -> str:
     """Return who gives the compiled judge's answers, for a headline."""
-    if card.words is not None and card.words.decide == "words":
-        return "no language model is asked: words decide"
+    if card.words is not None and card.words.without_model:
+        return card.words.without_model
     return engine_words(card.model.name or None)
 
 

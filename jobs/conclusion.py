@@ -152,8 +152,11 @@ class Concluded:
 
     @property
     def words(self) -> str:
-        """The decision as a sentence, as on the card."""
-        return self.artifact.about.decision.words
+        """The decision as on the card, and that no language model is asked where none is."""
+        card = self.artifact.about
+        if card.words is not None and card.words.without_model:
+            return f"{card.decision.words}; {card.words.without_model}"
+        return card.decision.words
 
 
 @dataclass(frozen=True, kw_only=True)

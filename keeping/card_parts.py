@@ -220,6 +220,15 @@ class WordsCard(Part):
     warnings: list[str] = []
 
     @property
+    def without_model(self) -> str:
+        """What decides where no language model is asked, as a sentence; empty where one is asked."""
+        if self.decide == "length":
+            return "no language model is asked: the longer of two texts decides"
+        if self.decide == "words":
+            return "no language model is asked: words alone decide"
+        return ""
+
+    @property
     def who_decides(self) -> str:
         """The shares of the model, its answers to questions, and words in the decision."""
         if self.decide == "length":

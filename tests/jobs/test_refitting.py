@@ -17,6 +17,7 @@ import jurist
 from jurist.engines.channel import CallContext
 from jurist.errors import ArtifactError, GoldError
 from jurist.gold.goldset import Gold
+from jurist.jobs.conclusion import Concluded
 from jurist.jobs.plan import Plan
 from jurist.keeping.artifact_card import Artifact
 from jurist.optimizers.board import Board, Candidate
@@ -271,6 +272,9 @@ def test_words_are_chosen_on_all_labels_where_the_search_kept_the_basic_prompt(
     second = jurist.Store().load("route@2")
     assert second.word_rule is not None
     assert second.word_rule.is_alone
+    told = Concluded(artifact=second, proof=None, latest=False).words
+    assert told == f"{second.about.decision.words}; no language model is asked: words alone decide"
+    assert Concluded(artifact=first, proof=None, latest=False).words == first.about.decision.words
     assert second.about.refit is not None
     choice = second.about.refit.choice
     assert choice is not None

@@ -16,7 +16,7 @@ from jurist.evaluation.proof import prove_improvement
 from jurist.evaluation.rows import Row
 from jurist.keeping.artifacts import Store
 from jurist.keeping.card import Card, CardContent
-from jurist.keeping.card_parts import DecisionCard
+from jurist.keeping.card_parts import DecisionCard, WordsCard
 from jurist.keeping.part import Part
 from jurist.keeping.records import (
     CandidateRecord,
@@ -397,3 +397,16 @@ def test_no_mutant_breaks_a_command(
     shutil.rmtree("compiled", ignore_errors=True)
     write_version(card, history, proof)
     run_all()
+
+
+@pytest.mark.parametrize(
+    ("decide", "words"),
+    [
+        ("words", "no language model is asked: words alone decide"),
+        ("length", "no language model is asked: the longer of two texts decides"),
+        ("stack", ""),
+        ("questions", ""),
+    ],
+)
+def test_the_card_says_that_no_model_is_asked(decide: str, words: str) -> None:
+    assert WordsCard(decide=decide).without_model == words
