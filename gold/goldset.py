@@ -140,7 +140,8 @@ class Gold(GoldData):
         """Make a gold set from rows in Python; messages count them from 1.
 
         Args:
-            rows: mappings, or a table of pandas, Polars, PyArrow or Hugging Face ``datasets``.
+            rows: mappings, cases such as ``gold.split().test``, or a table of pandas, Polars, PyArrow or Hugging Face
+                ``datasets``.
             judge: whose rows they are, or its name.
             name: a short name for cards and reports.
             labelled, mapping, raters, merge, rejects: as :meth:`load` takes them.
@@ -154,13 +155,20 @@ class Gold(GoldData):
         with rejected:
             kind: Kind = "columns" if is_table(rows) else "json"
             placed_rows: All = []
-            for line, row in enumerate(records(rows, name), 1):
+            for line, row in enumerate(_rows_in_python(judge, rows, name), 1):
                 placed_rows.append((Place(name, line, kind), row))
             reading = Reading(name=name, path=name, rows=placed_rows)
             builder = _Builder(judge, names, rejected, labelled=labelled, strict=rejects is None)
             return builder.build([reading], source=name)
 
     split = split_gold
+
+
+def _rows_in_python(judge: Judge, rows: Any, name: str) -> list[Row]:
+    """Return rows as dictionaries; of a case with its labels, which raters may have given, and its group."""
+    if not is_table(rows) and isinstance(rows, Sequence) and all(isinstance(row, Case) for row in rows):
+        return list(_canonical_rows(judge, rows))
+    return records(rows, name)
 
 
 def named_judge(judge: Judge | str) -> Judge:

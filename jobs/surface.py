@@ -42,8 +42,8 @@ ModelLike: TypeAlias = str | Model | dspy.LM
 """``offline``, a DSPy model string, a :class:`~jurist.Model`, or a ``dspy.LM``."""
 
 GoldLike: TypeAlias = str | os.PathLike[str] | Gold | Any
-"""A bundled name, a path, ``hf:org/name``, a :class:`~jurist.Gold`, a list of dictionaries, or a table of pandas,
-Polars, PyArrow or ``datasets``."""
+"""A bundled name, a path, ``hf:org/name``, a :class:`~jurist.Gold`, cases such as ``gold.split().test``, a list of
+dictionaries, or a table of pandas, Polars, PyArrow or ``datasets``."""
 
 
 class Loading(TypedDict, total=False):

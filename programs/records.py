@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ..cases import Case
 from ..errors import GoldError
 
 _CONVERTERS = ("to_dicts", "to_pylist", "to_list")
@@ -18,7 +19,7 @@ def each_record(rows: Any, name: str = "rows") -> Iterator[dict[str, object]]:
     """Yield rows as dictionaries, of a generator one by one; a missing cell of a table becomes ``None``.
 
     Args:
-        rows: mappings, examples of DSPy, or a table of pandas, Polars, PyArrow or Hugging Face ``datasets``.
+        rows: mappings, cases, examples of DSPy, or a table of pandas, Polars, PyArrow or Hugging Face ``datasets``.
         name: how errors call the rows.
 
     Raises:
@@ -33,7 +34,11 @@ def each_record(rows: Any, name: str = "rows") -> Iterator[dict[str, object]]:
     if is_table(rows) and not features:
         rows = _convert_table(rows)
     for number, row in enumerate(rows, 1):
-        fields = row.toDict() if hasattr(row, "toDict") else row  # an example of DSPy is no mapping
+        fields = row
+        if hasattr(row, "toDict"):  # an example of DSPy is no mapping
+            fields = row.toDict()
+        elif isinstance(row, Case):  # of gold that was split
+            fields = row.row or row.inputs
         if not isinstance(fields, Mapping):
             what = f"a row must be a mapping of fields, got {type(row).__name__}"
             raise GoldError(what, path=name, line=number, hint="give dictionaries")

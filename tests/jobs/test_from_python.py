@@ -220,3 +220,20 @@ def test_an_optimizer_of_ones_own_needs_no_package(tmp_path: Path) -> None:
     ):
         with pytest.raises(jurist.JuristError, match=said):
             jurist.compile(CHECK, ROWS, store=tmp_path, **given)  # type: ignore[arg-type]
+
+
+def test_a_part_of_a_split_is_gold_and_rows() -> None:
+    rated_rows = []
+    for row in ROWS:
+        rater_labels = {"label_ann": row["verdict"], "label_bob": row["verdict"]}
+        rated_rows.append({name: row[name] for name in ("policy", "reply")} | rater_labels)
+    gold = jurist.Gold.load(rated_rows, CHECK, raters="label_*")
+    part = gold.split(seed=0).train
+    measured = jurist.evaluate(basic(), part)
+    assert measured.cases == len(part)
+    read_again = jurist.Gold.of(part, CHECK).cases
+    assert [(case.id, case.gold, case.group) for case in read_again] == [
+        (case.id, case.gold, case.group) for case in part
+    ]
+    assert [verdict.status for verdict in basic().batch(part)] == ["verdict"] * len(part)
+    assert jurist.compare([basic(), CHECK], part, repeats=2).cases == len(part)
