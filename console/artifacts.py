@@ -26,6 +26,7 @@ from ..keeping.artifacts import Store
 from ..keeping.card_parts import CascadeFound
 from ..keeping.loaders import load_judge
 from ..keeping.naming import judge_of_artifact
+from ..programs.catalogue import file_of
 from ..programs.judge import Judge
 from ..report.differing import (
     Side,
@@ -137,7 +138,14 @@ def copy_version(options: CopyOptions) -> Result:
         "copied": [version.ref for version in copied],
     }
     check = f"next: jurist artifacts verify {artifact.judge} --store {shlex.quote(options.to)} (no byte was changed)"
-    return Result(data=data, body=[line, check])
+    body: list[Part] = [line]
+    path, _ = file_of(artifact.about.reference)
+    is_beside = path is not None and (target.root.resolve().parent / path).is_file()
+    if path is not None and not artifact.about.definition and not is_beside:
+        body.append(
+            f"{artifact.ref} needs the code of {path}: copy that file too, beside the folder {options.to}"
+        )
+    return Result(data=data, body=[*body, check])
 
 
 def add_written(options: AddOptions) -> Result:

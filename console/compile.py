@@ -249,7 +249,9 @@ def _compilation_parts(options: CompileOptions, compiled: Compiled, plan: Plan) 
     if card.panel is not None:
         prompt_line += f"; {panel_words(card)}"
     spend = spend_line(card.spend or SpendCard())
-    end_parts = [prompt_line, f"{spend}; {plural(len(result.board.candidates), 'candidate')}"]
+    end_parts = [f"{spend}; {plural(len(result.board.candidates), 'candidate')}"]
+    if card.words is None or not card.words.without_model:
+        end_parts = [prompt_line, *end_parts]
     if card.setting.own_answer_request is not None:
         end_parts = [card.setting.own_answer_request.words, *end_parts]
     if card.words is not None:

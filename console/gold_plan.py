@@ -1,7 +1,8 @@
 """``jurist gold plan``: what more labels could show."""
 
 from ..arguments.gold import PlanGoldOptions
-from ..jobs.gold_plan import plan_gold
+from ..gold.goldset import Gold
+from ..jobs.gold_plan import is_version, plan_gold
 from ..keeping.naming import find_judge
 from .gold import gold_name
 from .printing import Result
@@ -12,8 +13,8 @@ def plan_labels(options: PlanGoldOptions) -> Result:
     """Say what more labels could show, from gold or from the sealed test of a version."""
     store = store_of(options)
     shares = shares_of(options.split)
-    gold = None
-    if options.gold or options.source or "@" not in options.judge:
+    gold: str | Gold | None = options.gold or options.source
+    if not is_version(options.judge):
         gold = gold_of(gold_name(options), find_judge(options.judge, store), options)
     plan = plan_gold(options.judge, gold, shares=shares, store=store)
     return Result(data=plan.to_json(), body=plan.parts())

@@ -100,7 +100,7 @@ class NearCopies:
         str, ...
     ]  # for each group, the place of a case that is near one of another group, for messages
     # the places of two cases of a chain: they are not near each other, others between them are; empty without any
-    ends: tuple[str, ...] = ()
+    unlike: tuple[str, ...] = ()
 
 
 def find_near_copies(judge: Judge, cases: Sequence[Case]) -> tuple[NearCopies, ...]:
@@ -121,16 +121,16 @@ def find_near_copies(judge: Judge, cases: Sequence[Case]) -> tuple[NearCopies, .
     for groups in sorted(map(sorted, distinct_unions.values())):
         if len(groups) > 1:
             sources = tuple(source_of_group[group] for group in groups)
-            ends: tuple[str, ...] = ()
+            unlike: tuple[str, ...] = ()
             if len(groups) > 2:
-                ends = _find_ends_of_chain(
+                unlike = _find_unlike_cases(
                     list(chain.from_iterable(map(cases_of_group.__getitem__, groups))), fields
                 )
-            copies.append(NearCopies(groups=tuple(groups), sources=sources, ends=ends))
+            copies.append(NearCopies(groups=tuple(groups), sources=sources, unlike=unlike))
     return tuple(copies)
 
 
-def _find_ends_of_chain(cases: Sequence[Case], fields: Sequence[str]) -> tuple[str, ...]:
+def _find_unlike_cases(cases: Sequence[Case], fields: Sequence[str]) -> tuple[str, ...]:
     """Return the places of the first case and the one least like it, if they have little in common; else nothing."""
     similarity = np.zeros(len(cases))
     for name in fields:

@@ -504,9 +504,9 @@ def near_groups_words(gold: GoldData) -> str:
         )
     words = f"{group_count} groups hold nearly the same texts and count as {len(near)}, for example {example}"
     largest = max(near, key=lambda copies: len(copies.groups))
-    if largest.ends:
+    if largest.unlike:
         words += (
-            f"; the largest is a chain of {len(largest.groups)} groups, whose ends {' and '.join(largest.ends)} have "
+            f"; the largest is a chain of {len(largest.groups)} groups, of which {' and '.join(largest.unlike)} have "
             "little in common (--keep-groups leaves the groups as they are in the file)"
         )
     return in_words_of_caller(words)

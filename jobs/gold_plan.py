@@ -158,7 +158,7 @@ def plan_gold(
         raise UsageError("a number of labels is below 1", hint="give whole numbers, such as 100 200 400")
     if not isinstance(store, Store):
         store = Store(store)
-    if isinstance(judge, str) and "@" in judge.rpartition("/")[2]:
+    if isinstance(judge, str) and is_version(judge):
         if gold is not None:
             raise UsageError(
                 f"{judge} is a version, and gold is named too",
@@ -172,6 +172,11 @@ def plan_gold(
     return plan_from_gold(
         read_gold(gold, judge, mapping=make_mapping(mapping).with_named(raters, merge)), labels, shares
     )
+
+
+def is_version(judge: str) -> bool:
+    """Say whether a name of a judge names a version of it; an ``@`` in the folder of a file names none."""
+    return "@" in judge.rpartition("/")[2]
 
 
 def plan_from_gold(gold: Gold, labels: Sequence[int] = TOTALS, shares: Shares | None = None) -> GoldPlan:

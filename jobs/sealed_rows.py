@@ -15,7 +15,7 @@ from ..gold.label_totals import foresee_shown_gain
 from ..gold.shown import find_shown_cases
 from ..gold.splits import Split
 from ..keeping.contenders import Contender
-from ..keeping.loading import LoadedJudge
+from ..keeping.loading import NO_MODEL, LoadedJudge
 from ..programs.judge import Judge
 from ..programs.own_answer import OwnAnswer
 from ..programs.state import Demo, PromptState
@@ -120,6 +120,8 @@ def identify_prompt(
         votes = word_rule.digest
     if own_answer is not None:
         votes += repr(own_answer)
+    if word_rule is not None and word_rule.is_alone:
+        model = NO_MODEL  # the model of the compilation decides nothing, and a loaded version has this one
     temperature: object = model.temperature
     if model.members:
         temperature = [member.temperature for member in model.members]

@@ -189,7 +189,9 @@ class ArtifactReport:
             ),
             (f"see the sealed test of {parent}", f"jurist report {parent}{self.store_option}"),
         ]
-        learned: list[Part] = [change_words(basic_state(artifact, self.store), artifact.state, card.forms)]
+        learned: list[Part] = []
+        if card.words is None or not card.words.without_model:
+            learned.append(change_words(basic_state(artifact, self.store), artifact.state, card.forms))
         if card.words is not None:
             learned.append(card.words.words)
             learned.extend(f"warning: {warning}" for warning in card.words.warnings)
@@ -243,7 +245,9 @@ class ArtifactReport:
             "Compiling added the green words and removed the red ones. An entirely new instruction stands beside the "
             "basic one."
         )
-        if change_words(basic, self.artifact.state, self._card.forms) == KEPT_PROMPT:
+        if self._card.words is not None and self._card.words.without_model:
+            changed = "No prompt is sent: a rule decides without a language model."
+        elif change_words(basic, self.artifact.state, self._card.forms) == KEPT_PROMPT:
             changed = (
                 f"{_capitalised(KEPT_PROMPT)}: compiling changed no word of it and added no demonstration."
             )
@@ -355,7 +359,9 @@ class ArtifactReport:
     def _front_sections(self, metric: str, basic: PromptState) -> tuple[Section, ...]:
         """Return the sections of the first screen."""
         card, sampling = self._card, self._sampling
-        learned = [change_words(basic, self.artifact.state, card.forms)]
+        learned: list[str] = []
+        if card.words is None or not card.words.without_model:
+            learned.append(change_words(basic, self.artifact.state, card.forms))
         if sampling.by_probability:
             learned.append(f"its answer: {sampling.rule}")
         if card.words is not None:

@@ -248,9 +248,9 @@ def chain_rows(groups: int) -> list[tuple[str, str]]:
 def test_a_chain_of_near_copies_is_told_and_can_be_kept_apart() -> None:
     rows = gold_of(CHECK, *chain_rows(9))
     (near,) = rows.near_copies
-    assert (len(near.groups), near.ends[0]) == (9, "rows:1")
+    assert (len(near.groups), near.unlike[0]) == (9, "rows:1")
     words = near_groups_words(rows)
-    assert "the largest is a chain of 9 groups, whose ends rows:1 and rows:" in words
+    assert "the largest is a chain of 9 groups, of which rows:1 and rows:" in words
     assert "mapping=jurist.RowMapping(keep_groups=True)" in words
     apart = replace(rows, mapping=jurist.RowMapping(keep_groups=True).to_json())
     assert apart.near_copies == ()
@@ -270,4 +270,4 @@ def test_near_copies_of_one_text_are_no_chain() -> None:
     policy = " ".join(text_hash(str(number))[:7] for number in range(40))
     copies = [(f"{policy} {number}", f"Reply {number}.") for number in range(5)]
     (near,) = gold_of(CHECK, *copies, *chain_rows(1)[1:]).near_copies
-    assert near.ends == ()
+    assert near.unlike == ()

@@ -136,4 +136,7 @@ def test_what_cannot_be_planned_says_what_can() -> None:
     with pytest.raises(ArtifactError, match="kept no answers of a sealed test"):
         jurist.plan_gold("fect@1")
     assert "jurist gold plan fect --gold F" in cli("gold", "plan", "fect@1").err
+    for named_gold in (("--gold", "fect-mini"), ("fect-mini",)):
+        refused = cli("gold", "plan", "fect@1", *named_gold).err
+        assert "fect@1 is a version, and gold is named too; leave out the gold" in refused
     assert "add --gold" in cli("gold", "plan", "fect").err

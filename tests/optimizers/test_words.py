@@ -293,14 +293,20 @@ def _always(label: str) -> Any:
 def test_words_that_win_are_proven_kept_run_without_a_model_and_exported(project: Path) -> None:
     with Loopback(_always("billing")) as server:
         command = ("compile", "desk.py:judge", "--gold", "gold.jsonl", "--optimizer", "nearest")
-        done = ok(*command, *chat(server.url), "--json", "--max-calls", "900").json
+        compiled = ok(*command, *chat(server.url), "--json", "--max-calls", "900")
+        done = compiled.json
         assert done["decision"]["verdict"] == "better"
         assert done["setting"]["asks_model"] is False
+        assert "no language model is asked" in compiled.people
+        assert "prompt: " not in compiled.people
         assert done["words"]["decide"] == "words"
         assert done["tokens_per_row"]["compiled"] == {"input": 0.0, "output": 0.0}
         assert "words.jsonl" in done["files"]
         new = [{"ticket": row["ticket"]} for row in tickets(40, seed=7)]
         write_jsonl(Path("new.jsonl"), new)
+        # The proof tried both prompts on the sealed rows: to compare them again opens nothing.
+        compared = ok("compare", "desk@1", "desk:basic", "--gold", "gold.jsonl", *chat(server.url))
+        assert "no row is opened again, and differences are tested at the level 0.025" in compared.err
         before = server.count
         ok("run", "desk", "--input", "new.jsonl", "--output", "out.jsonl", *chat(server.url))
         assert server.count == before
