@@ -41,7 +41,7 @@ from ..programs.judge import Judge
 from ..programs.verdicts import Verdict
 from ..report.shown import Shown, score_record
 from ..report.table import Table
-from ..report.views import comparison_parts, evaluation_parts
+from ..report.views import comparison_parts, comparison_tables, evaluation_parts
 from .experiment import Answers, Experiment
 from .panels import describe_panel
 from .references import References
@@ -104,6 +104,11 @@ class Comparison(Shown):
     def parts(self) -> list[Table | str]:
         """Return the scores by judge, what needs no model, the tests, and notes."""
         return comparison_parts(self.to_json())
+
+    @property
+    def latex_tables(self) -> Sequence[Table]:
+        """The scores by judge, a table for each metric, and the paired tests."""
+        return comparison_tables(self.to_json())
 
     def records(self) -> list[dict[str, object]]:
         """Return a row for each judge and metric: the mean over repeats, its interval, and the paired test."""

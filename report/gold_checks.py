@@ -44,6 +44,11 @@ class GoldAgreement(Shown):
         parts.append(rules_table(self.rules))
         return parts
 
+    @property
+    def latex_tables(self) -> Sequence[Table]:
+        """All tables: of agreement, of the ceiling, and of the rules."""
+        return self.tables
+
     def records(self) -> list[dict[str, object]]:
         """Return a row for each measure of all raters, and of each pair."""
         measured = self.measured

@@ -247,14 +247,31 @@ _LATEX_MARKS = {
 """Mark of LaTeX -> how it is written as text."""
 
 
-def render_latex(table: Table, *, caption: str = "", label: str = "") -> str:
-    """Return a table in LaTeX with the rules of ``booktabs``; with a caption it floats.
+def render_latex(table: Table, *further: Table, caption: str = "", label: str = "") -> str:
+    """Return tables in LaTeX with the rules of ``booktabs``; with a caption they float together.
 
     Args:
         table: its cells are texts, whose marks are escaped.
-        caption: LaTeX, above the table; empty: no float.
+        further: the tables below it, each with its title above it.
+        caption: LaTeX, above the first table; empty: no float.
         label: for references to it.
     """
+    lines = _latex_tabular(table)
+    for further_table in further:
+        lines.append(r"\par\medskip")
+        if further_table.title:
+            lines += [escape_latex(further_table.title), r"\par\smallskip"]
+        lines += _latex_tabular(further_table)
+    if caption:
+        heading = rf"\caption{{{caption}}}"
+        if label:
+            heading += rf"\label{{{label}}}"
+        lines = [r"\begin{table}", r"\centering", heading, *lines, r"\end{table}"]
+    return "\n".join(lines) + "\n"
+
+
+def _latex_tabular(table: Table) -> list[str]:
+    """Return the lines of a table in LaTeX, without its title."""
     alignments = "".join("r" if column.kind == "number" else "l" for column in table.columns)
     lines = [rf"\begin{{tabular}}{{{alignments}}}", r"\toprule"]
     lines.append(_latex_row([column.name for column in table.columns]))
@@ -262,12 +279,7 @@ def render_latex(table: Table, *, caption: str = "", label: str = "") -> str:
     for row in table.rows:
         lines.append(_latex_row(row))
     lines.extend([r"\bottomrule", r"\end{tabular}"])
-    if caption:
-        heading = rf"\caption{{{caption}}}"
-        if label:
-            heading += rf"\label{{{label}}}"
-        lines = [r"\begin{table}", r"\centering", heading, *lines, r"\end{table}"]
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def _latex_row(cells: Sequence[str]) -> str:

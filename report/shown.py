@@ -57,17 +57,30 @@ class Shown(ABC):
             return pandas.DataFrame(columns=list(self.columns))
         return pandas.DataFrame(records)
 
+    @property
+    def latex_tables(self) -> Sequence[Table]:
+        """The tables of :meth:`to_latex`: the main one, unless a result names others."""
+        return self.tables[:1]
+
+    @property
+    def tables(self) -> Sequence[Table]:
+        """All tables of ``parts``."""
+        return [part for part in self.parts() if isinstance(part, Table)]
+
     def to_latex(self, *, caption: str = "", label: str = "") -> str:
-        """Return the main table as LaTeX, which needs the package ``booktabs``.
+        """Return the figures as LaTeX, which needs the package ``booktabs``.
+
+        A comparison has a table for each metric and one of the tests; agreement has all its tables; other results have
+        their main table.
 
         Args:
             caption: LaTeX; where it is given, the table floats.
             label: for ``\\\\ref``; with a caption.
         """
-        for part in self.parts():
-            if isinstance(part, Table):
-                return render_latex(part, caption=caption, label=label)
-        return ""
+        tables = self.latex_tables
+        if not tables:
+            return ""
+        return render_latex(*tables, caption=caption, label=label)
 
     def _repr_html_(self) -> str:
         return html_of(self.parts())

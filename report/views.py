@@ -96,6 +96,16 @@ def comparison_parts(data: ResultData, *notes: str) -> list[Table | str]:
     return parts
 
 
+def comparison_tables(data: ResultData) -> list[Table]:
+    """Return the tables of a comparison for a paper: the scores by each metric, and the paired tests."""
+    tables: list[Table] = []
+    for metric in data.get("metrics") or data["judges"][0]["scores"]:
+        tables.append(_score_table(data, metric))
+    if data["tests"]:
+        tables.append(_test_table(data))
+    return tables
+
+
 def cascade_parts(search: CascadeFound) -> list[Table | str]:
     """Return the result of a cascade: the rows that each judge answers, the price of a row, and the tested levels."""
     parts = cascade_judges(search)

@@ -62,6 +62,18 @@ def test_a_table_in_latex_has_its_marks_escaped() -> None:
     floating = render_latex(shown, caption="Scores", label="tab:scores").splitlines()
     assert floating[:3] == [r"\begin{table}", r"\centering", r"\caption{Scores}\label{tab:scores}"]
     assert escape_latex("\\") == r"\textbackslash{}"
+    several = render_latex(shown, table("more_", ["a"], [["b"]]), caption="Scores").splitlines()
+    assert several.count(r"\begin{table}") == several.count(r"\end{table}") == 1
+    assert several[11:15] == [r"\par\medskip", r"more\_", r"\par\smallskip", r"\begin{tabular}{l}"]
+
+
+def test_a_comparison_in_latex_has_every_metric_and_the_tests() -> None:
+    compared = jurist.compare(["fect:basic", "fect-3d:basic"], "gold.jsonl")
+    text = compared.to_latex()
+    assert text.count(r"\begin{tabular}") == len(compared.metrics) + 1
+    for metric in compared.metrics:
+        assert f"judge & {escape_latex(metric)} &" in text
+    assert f"{compared.tests[0].p:.3g} & {compared.tests[0].p_holm:.3g}" in text
 
 
 def test_agreement_is_that_of_the_command() -> None:
@@ -70,7 +82,11 @@ def test_agreement_is_that_of_the_command() -> None:
     assert json.loads(json.dumps(found.to_json(), default=str))["raters"] == told["raters"] == ["ann", "bob"]
     frame = found.to_frame()
     assert frame.iloc[0]["value"] == told["raw"]["value"]
-    assert found.to_latex().startswith(r"\begin{tabular}")
+    latex = found.to_latex()
+    assert latex.startswith(r"\begin{tabular}")
+    assert "Cohen's kappa" in latex
+    assert "uman ceiling" in latex
+    assert latex.count(r"\begin{tabular}") == len(found.tables)
     with pytest.raises(JuristError, match="has the labels of no rater"):
         jurist.agreement("gold.jsonl", "fect")
 
