@@ -256,7 +256,7 @@ def _command_after_forgetting(version: Artifact, store: Store, store_words: str)
         labels = None
     if labels:
         return prove_words(version.ref, labels, store_words)
-    return f"jurist evaluate {version.ref} --gold labels.csv{store_words}"
+    return f"jurist evaluate {version.ref} --gold labels.csv{version.about.gold.reading_options}{store_words}"
 
 
 def verify_artifacts(options: VerifyOptions) -> Result:

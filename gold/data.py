@@ -45,6 +45,7 @@ class GoldData:
     without_label: int = 0  # of these without a gold label and without a rating
     # what was found out about the source as it was read, such as which sheet of a workbook it is
     notes: tuple[str, ...] = ()
+    rejected: int = 0  # rows set aside because they cannot be used
     merged: int = 0  # rows left out because an equal row came before, of the same rater if it names one
     # inputs that rows share by design, found by counting, with what people are told of them
     shared: Mapping[str, str] = field(default_factory=dict)

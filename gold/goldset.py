@@ -309,7 +309,7 @@ class _Builder:
             raise refusal
         if not joined_cases and (self.judge.document or not self.labelled):
             raise nothing_for(self.judge, self.skipped, source)
-        gold = self._make_gold(readings, joined_cases, source)
+        gold = replace(self._make_gold(readings, joined_cases, source), rejected=self.rejects.count)
         rule = self._merging_rule(gold)
         if rule is not None:
             gold = merge_gold(_with_ambiguous_cases(gold), rule)

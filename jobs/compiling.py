@@ -486,4 +486,6 @@ def _gold_file(gold: Gold) -> GoldFileCard:
     content: dict[str, Any] = {"name": gold.name, "source": gold.source, "sha256": gold.sha256}
     if gold.mapping:
         content["mapping"] = gold.mapping
+    if gold.rejected:
+        content["rejected"] = gold.rejected
     return GoldFileCard(**content)

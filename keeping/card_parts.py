@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+import shlex
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import (
@@ -317,6 +318,7 @@ class GoldFileCard(Part):
     source: str | None = None
     sha256: str | None = None
     mapping: dict[str, dict[str, str]] = {}
+    rejected: Count | None = None  # rows that were set aside because they cannot be used
 
     @field_validator("mapping")
     @classmethod
@@ -332,6 +334,21 @@ class GoldFileCard(Part):
     def place(self) -> str:
         """The file or the name under which it is read again; empty if the card names none."""
         return self.source or self.name or ""
+
+    @property
+    def reading_options(self) -> str:
+        """The options by which a command reads the gold as it was read, with a space before each; empty without any."""
+        pairs: list[tuple[str, str]] = []
+        if self.rejected:
+            pairs.append(("--rejects", "aside.jsonl"))
+        for column, field in self.mapping.get("columns", {}).items():
+            pairs.append(("--column", f"{column}={field}"))
+        for label, meaning in self.mapping.get("labels", {}).items():
+            pairs.append(("--map", f"{label}={meaning}"))
+        rule = self.mapping.get("merge", {}).get("rule")
+        if rule:
+            pairs.append(("--merge", rule))
+        return "".join(f" {name} {shlex.quote(value)}" for name, value in pairs)
 
 
 class HoldoutCard(GoldFileCard):

@@ -153,7 +153,7 @@ class ArtifactReport:
             commands.append(
                 (
                     "see what the basic prompt gets wrong",
-                    f"jurist evaluate {judge}:basic --gold labels.csv --verbose",
+                    f"jurist evaluate {judge}:basic {self._gold_options} --verbose",
                 )
             )
         return Document(
@@ -180,7 +180,7 @@ class ArtifactReport:
         headline = f"{parent} fitted again on all labelled rows, and not tested itself"
         if card.refit is not None and card.refit.choice is not None:
             headline = f"chosen and fitted again on all labelled rows after {parent}, and not tested itself"
-        step = choose_next_step(outcome_of(artifact, self.judge), "--gold labels.csv", self.store_option)
+        step = choose_next_step(outcome_of(artifact, self.judge), self._gold_options, self.store_option)
         commands = [
             (step.reason, step.command),
             (
@@ -417,7 +417,7 @@ class ArtifactReport:
         ref, decision = self.artifact.ref, self._card.decision
         judge = shlex.quote(self.artifact.about.reference)
         outcome = outcome_of(self.artifact, self.judge)
-        step = choose_next_step(outcome, "--gold labels.csv")
+        step = choose_next_step(outcome, self._gold_options)
         yield step.reason, step.command
         if decision.verdict == "better":
             if not step.command.startswith("jurist run"):
@@ -425,20 +425,25 @@ class ArtifactReport:
             yield "serve it", f"jurist serve {ref}"
             limit = self._gate_limit(metric)
             if limit:
-                yield "check it in CI", f"jurist gate {ref} --gold labels.csv {limit}"
+                yield "check it in CI", f"jurist gate {ref} {self._gold_options} {limit}"
             labels = foresee_labels_of(self.artifact, self.judge)
             if labels and not self.artifact.label_proofs:
                 yield f"prove it on new rows, by {labels} labels", prove_words(ref, labels)
             return
         yield "see what was tried", f"jurist artifacts show {ref} --history"
         if not self._generates:
-            yield "label more rows", f"jurist review {judge} --gold labels.csv"
-            yield "compile with more labels", f"jurist compile {judge} --gold labels.csv"
+            yield "label more rows", f"jurist review {judge} {self._gold_options}"
+            yield "compile with more labels", f"jurist compile {judge} {self._gold_options}"
 
     @cached_property
     def _labels_that_show(self) -> int | None:
         """How many labels where the two prompts differ will mostly show the gain; ``None`` where none can."""
         return labels_that_show(self.artifact, self.judge)
+
+    @property
+    def _gold_options(self) -> str:
+        """The options by which a command reads labels as the compilation did."""
+        return f"--gold labels.csv{self._card.gold.reading_options}"
 
     @property
     def _generates(self) -> bool:

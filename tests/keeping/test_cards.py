@@ -1,6 +1,7 @@
 """Cards and the files beside them: written back as they were read; no ill-typed part of them breaks a command."""
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,13 +11,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from judges import FLAG, changed
-from small import cli
+from small import FAST, OWN, cli, ok, replies, write_jsonl
 
+import jurist
 from jurist.evaluation.proof import prove_improvement
 from jurist.evaluation.rows import Row
 from jurist.keeping.artifacts import Store
 from jurist.keeping.card import Card, CardContent
-from jurist.keeping.card_parts import DecisionCard, WordsCard
+from jurist.keeping.card_parts import DecisionCard, GoldFileCard, WordsCard
 from jurist.keeping.part import Part
 from jurist.keeping.records import (
     CandidateRecord,
@@ -410,3 +412,25 @@ def test_no_mutant_breaks_a_command(
 )
 def test_the_card_says_that_no_model_is_asked(decide: str, words: str) -> None:
     assert WordsCard(decide=decide).without_model == words
+
+
+def test_commands_read_gold_again_with_the_options_of_the_compilation() -> None:
+    mapping = jurist.RowMapping(columns={"The reply": "reply"}, labels={"y": "yes"}, merge="median")
+    card = GoldFileCard(name="labels", source="labels.csv", mapping=mapping.to_json(), rejected=2)
+    options = " --rejects aside.jsonl --column 'The reply=reply' --map y=yes --merge median"
+    assert card.reading_options == options
+    assert GoldFileCard(name="labels").reading_options == ""
+
+
+@pytest.mark.slow
+def test_the_report_reads_gold_with_the_rejects_that_compile_was_given(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(OWN, "utf-8")
+    rows = [*replies(), {"policy": "Any.", "reply": "Some.", "verdict": "perhaps"}]
+    gold = write_jsonl(tmp_path / "gold.jsonl", rows)
+    store = ("--store", tmp_path / "store")
+    compiling = ("compile", tmp_path / "own.py", "--gold", gold, "--rejects", tmp_path / "bad.jsonl", *store)
+    ok(*compiling, *FAST, "--no-words", "--anyway")
+    assert Store(tmp_path / "store").load("may-go").about.gold.rejected == 1
+    page = tmp_path / "report.html"
+    ok("report", "may-go@1", "--output", page, *store)
+    assert "--gold labels.csv --rejects aside.jsonl" in re.sub("<[^>]*>", "", page.read_text("utf-8"))
