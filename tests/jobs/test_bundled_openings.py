@@ -29,7 +29,7 @@ def gold() -> dict[str, Gold]:
     return {name: Gold.load(name, find(judge)) for name, judge in SETS.items()}
 
 
-@pytest.mark.parametrize(("first", "second"), permutations(SETS, 2))
+@pytest.mark.parametrize(("first", "second"), list(permutations(SETS, 2)))
 def test_no_set_opens_a_row_of_another(
     first: str, second: str, gold: dict[str, Gold], tmp_path: Path
 ) -> None:

@@ -213,4 +213,4 @@ def test_a_pair_that_was_judged_in_both_orders_is_one_verdict() -> None:
 def test_a_log_is_loaded_as_no_judge() -> None:
     with pytest.raises(UsageError, match="they judge no new rows") as refused:
         jurist.load("recorded:log.jsonl")
-    assert refused.value.hint.endswith("jurist evaluate recorded:log.jsonl --gold labels.csv")
+    assert refused.value.hint.endswith('jurist.evaluate("recorded:log.jsonl", gold="labels.csv")')

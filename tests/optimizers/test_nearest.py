@@ -9,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import dspy
 import httpx
 import pytest
 from hypothesis import given
@@ -178,7 +179,7 @@ def test_vectors_of_several_lengths_are_refused_and_without_a_model_dspy_says_so
         asker = asker_at(server.url, CallContext.fresh())
         with pytest.raises(ModelError, match="gives vectors of several lengths"):
             asker.ask(asker.judge.case({"ticket": "new"}, path="new", line=1))
-    with pytest.raises(ValueError, match="No LM is loaded"):
+    with dspy.context(lm=None), pytest.raises(ValueError, match="No LM is loaded"):
         asker.program(ticket="new")
 
 
