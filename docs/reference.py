@@ -1,15 +1,32 @@
-"""The page of the documentation that is made from the code: the help of every command."""
+"""Pages of the documentation that are made from the code: the help of every command, and what Python can call."""
 
 import argparse
 import os
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 from jurist.arguments.command import Parser
 from jurist.cli import build_parser
+
+
+_PACKAGES = tempfile.TemporaryDirectory()
+"""A folder in which the root of the clone has the name of the package, whatever it is called."""
+
+
+@event_priority(100)  # before mkdocstrings reads its settings
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Let the page of Python find the package with its stubs."""
+    package = Path(_PACKAGES.name, "jurist")
+    if not package.exists():
+        package.symlink_to(Path(config.config_file_path).parent.resolve())
+    config.plugins["mkdocstrings"].config.handlers["python"]["paths"] = [_PACKAGES.name]
+    return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
