@@ -14,7 +14,6 @@ from mkdocs.structure.pages import Page
 from jurist.arguments.command import Parser
 from jurist.cli import build_parser
 
-
 _PACKAGES = tempfile.TemporaryDirectory()
 """A folder in which the root of the clone has the name of the package, whatever it is called."""
 
