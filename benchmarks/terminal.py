@@ -3,7 +3,7 @@
 The end of the picture's name says how wide the terminal is:
 
     python benchmarks/terminal.py docs/images/terminal-100.svg jurist compile docs/may_send.py:judge --gold support-desk
-    python benchmarks/terminal.py /tmp/list-80.svg jurist artifacts list
+    python benchmarks/terminal.py list-80.svg jurist artifacts list
 """
 
 import fcntl

@@ -41,7 +41,7 @@ def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
 
 
 def on_post_template(output_content: str, template_name: str, config: MkDocsConfig) -> str:
-    """Do the same on the page of what is not there."""
+    """Name the theme's search on the page for addresses that do not exist."""
     return output_content.replace('role="dialog"', 'role="dialog" aria-label="Search"')
 
 

@@ -222,7 +222,7 @@ class WordsCard(Part):
 
     @property
     def without_model(self) -> str:
-        """What decides where no language model is asked, as a sentence; empty where one is asked."""
+        """The sentence that names the rule which decides without a language model; empty where one is asked."""
         if self.decide == "length":
             return "no language model is asked: the longer of two texts decides"
         if self.decide == "words":

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import dspy
 import pytest
 from deciders import OpenAIDecisions, decider, serving_sparrow
-from judges import Sentences
+from judges import SENTENCE_JUDGE
 from pictures import png
 from pydantic import BaseModel
 
@@ -23,7 +23,6 @@ from jurist.engines.meter import Budget, Meter
 from jurist.engines.models import Model, connect
 from jurist.errors import BudgetExhausted, ModelError, UsageError
 from jurist.evaluation.votes import Sampling
-from jurist.programs.answers.sentences import PerSentence
 from jurist.programs.answers.whole import LabelSet
 from jurist.programs.asking import Asker
 from jurist.programs.judge import Judge
@@ -125,21 +124,8 @@ def test_all_criteria_of_a_row_are_one_request(sparrow: str) -> None:
     assert context.ledger.spend().calls == 1
 
 
-def sentence_judge() -> Judge:
-    return Judge(
-        name="sentences",
-        signature=Sentences,
-        answer=PerSentence(
-            field="labels",
-            unit="sentences",
-            labels=("supported", "unsupported"),
-            positive=frozenset({"unsupported"}),
-        ),
-    )
-
-
 def test_each_sentence_is_a_question_of_one_request(sparrow: str) -> None:
-    judge = sentence_judge()
+    judge = SENTENCE_JUDGE
     row = {"policy": "Refunds take 5 days.", "sentences": ["A refund takes 5 days.", "You get 10 % off."]}
     asker, context = asker_of(judge, sparrow)
     (verdict,) = asker.ask_all([judge.case(row)])
@@ -391,8 +377,8 @@ LONG_ROW = {"policy": "p", "sentences": SENTENCES}
 
 def test_more_questions_than_a_request_takes_are_several_requests_of_one_row() -> None:
     with CountingDecisions() as server:
-        asker, context = asker_of(sentence_judge(), server.url, "decisions/gpt-6-luna")
-        (verdict,) = asker.ask_all([sentence_judge().case(LONG_ROW)])
+        asker, context = asker_of(SENTENCE_JUDGE, server.url, "decisions/gpt-6-luna")
+        (verdict,) = asker.ask_all([SENTENCE_JUDGE.case(LONG_ROW)])
         sizes = [len(body["questions"]) for body in server.bodies]
     assert sizes == [400, 400, 101]
     assert verdict.values == tuple(
@@ -408,8 +394,8 @@ def test_more_questions_than_a_request_takes_are_several_requests_of_one_row() -
 
 def test_a_row_of_which_one_request_is_refused_is_one_abstention() -> None:
     with CountingDecisions(answered=2) as server:
-        asker, context = asker_of(sentence_judge(), server.url, "decisions/gpt-6-luna")
-        (verdict,) = asker.ask_all([sentence_judge().case(LONG_ROW)])
+        asker, context = asker_of(SENTENCE_JUDGE, server.url, "decisions/gpt-6-luna")
+        (verdict,) = asker.ask_all([SENTENCE_JUDGE.case(LONG_ROW)])
     assert verdict.status == "abstained"
     assert set(verdict.values) == {None}
     assert context.ledger.spend().calls == 3
@@ -417,9 +403,9 @@ def test_a_row_of_which_one_request_is_refused_is_one_abstention() -> None:
 
 def test_each_request_of_a_row_counts_in_the_budget() -> None:
     with CountingDecisions() as server:
-        asker, context = asker_of(sentence_judge(), server.url, "decisions/gpt-6-luna", Budget(calls=2))
+        asker, context = asker_of(SENTENCE_JUDGE, server.url, "decisions/gpt-6-luna", Budget(calls=2))
         with pytest.raises(BudgetExhausted):
-            asker.ask_all([sentence_judge().case(LONG_ROW)])
+            asker.ask_all([SENTENCE_JUDGE.case(LONG_ROW)])
         assert len(server.bodies) == 2
     assert context.ledger.spend().calls == 2
 
@@ -432,7 +418,7 @@ def test_a_resumed_row_asks_only_the_requests_that_are_missing(tmp_path: Path) -
                 ledger=Ledger(), meter=Meter(Budget(calls=calls)), journal=Journal(tmp_path / "calls.db")
             )
             lm = connect(Model("decisions/gpt-6-luna", api_base=server.url), context)
-            judge = sentence_judge()
+            judge = SENTENCE_JUDGE
             asker = Asker(judge=judge, program=judge.basic(), lm=lm)
             with contextlib.suppress(BudgetExhausted):
                 verdicts += asker.ask_all([judge.case(LONG_ROW)])

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import dspy
 import pytest
 from deciders import Forwarder, OpenAIDecisions, serving_sparrow
-from judges import Sentences
+from judges import SENTENCE_JUDGE
 from parity import executed
 
 from jurist.engines.channel import CallContext
@@ -20,7 +20,6 @@ from jurist.exports import EXPORTERS, Subject
 from jurist.jobs.exporting import exported, subject_of
 from jurist.keeping.card import Card
 from jurist.keeping.card_parts import ModelCard, ThresholdCard
-from jurist.programs.answers.sentences import PerSentence
 from jurist.programs.asking import Asker
 from jurist.programs.judge import Judge
 from jurist.programs.questions import Question
@@ -94,16 +93,7 @@ CASES: dict[str, Case] = {
         {},
     ),
     "sentences": (
-        Judge(
-            name="sentences",
-            signature=Sentences,
-            answer=PerSentence(
-                field="labels",
-                unit="sentences",
-                labels=("supported", "unsupported"),
-                positive=frozenset({"unsupported"}),
-            ),
-        ),
+        SENTENCE_JUDGE,
         [{"policy": "1. Refunds take 5 days.", "sentences": ["It takes 5 days.", "You get\n10 % off.", ""]}],
         {},
     ),

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from jurist.cases import Case
 from jurist.keeping.artifact_card import Artifact
 from jurist.keeping.artifacts import Store
+from jurist.programs.answers.sentences import PerSentence
 from jurist.programs.catalogue import find
 from jurist.programs.judge import Judge
 from jurist.programs.state import PromptState
@@ -110,3 +111,15 @@ class Sentences(dspy.Signature):
     policy: str = dspy.InputField()
     sentences: list[str] = dspy.InputField()
     labels: list[SentenceLabel] = dspy.OutputField()
+
+
+SENTENCE_JUDGE = Judge(
+    name="sentences",
+    signature=Sentences,
+    answer=PerSentence(
+        field="labels",
+        unit="sentences",
+        labels=("supported", "unsupported"),
+        positive=frozenset({"unsupported"}),
+    ),
+)
