@@ -15,17 +15,20 @@ SENTENCE_LABELS: Final[Mapping[tuple[str, ...], str | None]] = {
     ("misleading",): "misleading",
     ("rational",): "speculative",
     ("rational", "grounded"): "reliable",
+    ("rational", "grounded", "irrefutable"): "irrefutable",
     ("rational", "grounded", "unequivocal"): "irrefutable",
 }
-"""Tests that a sentence passed, as ``labels.json`` lists them -> the sentence's label.
+"""Tests that a sentence passed, as ``labels.json`` lists them in any case -> the sentence's label.
 
-A cognitive statement passes the tests rational, grounded and unequivocal in turn (section 2.2); the last one passed is
-its tier. An empty list is a misleading sentence, which passes none, or one that nobody labelled: the lists tell.
+A cognitive statement passes the tests rational, grounded and irrefutable in turn (section 2.2); the last one passed is
+its tier. One release of the file calls the last test irrefutable, another unequivocal. An empty list is a misleading
+sentence, which passes none, or one that nobody labelled: the lists tell.
 """
 LABEL_OF_LIST: Final[Mapping[str, str]] = {
     "misleading_list": "misleading",
     "speculative_list": "speculative",
     "realiable_list": "reliable",
+    "irrefutable_list": "irrefutable",
     "unequivocal_list": "irrefutable",
     "factual_hallu_list": "invented",
     "irrelevant_list": "irrelevant",
@@ -36,6 +39,8 @@ LABEL_OF_LIST: Final[Mapping[str, str]] = {
 
 ``factual_list`` holds invented sentences, too, and ``cognitive_hallu_list`` speculative ones.
 """
+FEWEST_WORDS: Final = 5
+"""Words of a sentence that is looked for within a listed one; the authors leave shorter ones unlabelled as fillers."""
 _KEYS: Final = frozenset({"id", "dialogue", "current_turn", "reference"})
 _ROLE: Final = re.compile(r"<(user|assistant)>")
 _TAGGED: Final = re.compile(r"^(.*)<[^<>]*>[^\S\n]*$", re.MULTILINE)
@@ -108,28 +113,46 @@ def _labelled_sentences(labels_of_turn: Mapping[str, Any], response: str) -> dic
     for sentence, (passed_tests, position) in labels_of_turn["sentence_label_dict"].items():
         positions.append((position, sentence, passed_tests))
     positions.sort()
-    label_of_sentence = _labels_by_list(labels_of_turn)
+    label_of_listed = _labels_by_list(labels_of_turn)
     sentences: list[str] = []
     labels: list[str | None] = []
     for _, sentence, passed_tests in positions:
-        label_by_tests = SENTENCE_LABELS[tuple(passed_tests)]
+        label = label_of_listed.get(_letters(sentence))
+        if label is None:
+            label = SENTENCE_LABELS[tuple(test.casefold() for test in passed_tests)]
+        if label is None:
+            label = _label_of_part(sentence, label_of_listed)
         sentences.append(sentence)
-        labels.append(label_of_sentence.get(_plain_sentence(sentence), label_by_tests))
+        labels.append(label)
     return {"sentences": _as_in_response(sentences, response), "labels": labels}
 
 
 def _labels_by_list(labels_of_turn: Mapping[str, Any]) -> dict[str, str]:
-    """Return sentence -> label of the sentences that stand in a list."""
-    label_of_sentence: dict[str, str] = {}
+    """Return letters of a sentence -> its label, for the sentences that stand in a list."""
+    label_of_listed: dict[str, str] = {}
     for name, label in LABEL_OF_LIST.items():
         for sentence in labels_of_turn.get(name, ()):
-            label_of_sentence.setdefault(_plain_sentence(sentence), label)
-    return label_of_sentence
+            label_of_listed.setdefault(_letters(sentence), label)
+    return label_of_listed
 
 
-def _plain_sentence(sentence: str) -> str:
-    """Return a sentence in lower case with single spaces: lists and tests write it differently."""
-    return " ".join(sentence.casefold().split())
+def _label_of_part(sentence: str, label_of_listed: Mapping[str, str]) -> str | None:
+    """Return the label of the listed sentence that holds another one: lists run some sentences together."""
+    if len(sentence.split()) < FEWEST_WORDS:
+        return None
+    letters = _letters(sentence)
+    for listed, label in label_of_listed.items():
+        if letters in listed:
+            return label
+    return None
+
+
+def _letters(sentence: str) -> str:
+    """Return the letters and digits of a sentence in lower case.
+
+    The lists drop quotation marks and spaces that ``sentence_label_dict`` has.
+    """
+    return "".join(character for character in sentence.casefold() if character.isalnum())
 
 
 def _turns(text: str) -> list[tuple[str, str]]:

@@ -1,6 +1,7 @@
 """The format of CogniBench's authors: small files of our own making."""
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -148,6 +149,49 @@ def test_a_cognitive_hallucination_that_is_not_speculative_is_misleading(tmp_pat
     assert _labels_of(tmp_path, {**LISTS, "misleading_list": []})[5] == "misleading"
 
 
+TEN_MISLEADING = {
+    "the mill was the envy of the valley.": "The mill was the envy of the valley.",
+    "visitors always leave with a smile.": "VISITORS ALWAYS LEAVE WITH A SMILE.",
+    'its "golden wheel" made everybody rich.': "Its golden wheel made everybody rich.",
+    "it “never” rests, not even at night.": 'It "never" rests, not even at night.',
+    "1. flour of the mill heals colds.": "1.Flour of the mill heals colds.",
+    "the miller's café is\na place\n of legend.": "The miller's café is a place of legend.",
+    "the mill will outlive every other one.": "The mill will outlive every other one.",
+    "nobody in the valley ever disliked it.": "Nobody in the valley ever disliked it.",
+    "its stones were cut by a genius.": "Its stones were cut by a genius.Its wood came from a holy forest.",
+    "its wood came from a holy forest.": "Its stones were cut by a genius.Its wood came from a holy forest.",
+}
+"""Sentence of the dictionary -> its form in the list, in all the ways in which the authors' lists differ from it."""
+
+
+@pytest.mark.parametrize(
+    ("last_test", "last_list"), [("unequivocal", "unequivocal_list"), ("Irrefutable", "irrefutable_list")]
+)
+def test_ten_of_ten_misleading_sentences_are_read_in_both_releases(
+    last_test: str, last_list: str, tmp_path: Path
+) -> None:
+    sentences = {sentence: [[], place] for place, sentence in enumerate(TEN_MISLEADING)}
+    sentences["nobody in the valley ever disliked it."][0] = ["misleading"]
+    sentences |= {
+        "of course!": [[], 10],
+        "the mill has two wheels.": [["faithful"], 11],
+        "so it has more than one.": [["rational", "grounded", last_test], 12],
+        "two wheels suffice for this.": [["rational", "grounded", last_test], 13],
+    }
+    listed = list(dict.fromkeys(TEN_MISLEADING.values()))
+    lists = {
+        "hallu_list": listed,
+        "misleading_list": [text for text in listed if "outlive" not in text and "disliked" not in text],
+        "cognitive_hallu_list": [text for text in listed if "disliked" not in text],
+        "factual_list": ["The mill has two wheels."],
+        last_list: ["So it has more than one."],
+        "cognitive_list": [*listed, "So it has more than one."],
+        "sentence_label_dict": sentences,
+    }
+    labels = _labels_of(tmp_path, lists)
+    assert labels == (*["misleading"] * 10, None, "faithful", "irrefutable", "irrefutable")
+
+
 def _check_lists_against_labels(folder: Path) -> int:
     """Hold the sentences of each list against the labels of the gold; return the number of misleading ones."""
     tallies = Counter[str]()
@@ -159,9 +203,10 @@ def _check_lists_against_labels(folder: Path) -> int:
             continue
         lists = labels[turn["id"]]
         for sentence, label in zip(case.inputs["sentences"], case.gold or (), strict=True):
-            words = sentence.lower().split()
+            words = re.findall(r"\w", sentence.lower())
             for name in LABELS_OF_LIST:
-                by_list[name][str(label)] += words in [listed.lower().split() for listed in lists[name]]
+                in_list = [re.findall(r"\w", listed.lower()) for listed in lists.get(name, ())]
+                by_list[name][str(label)] += words in in_list
             tallies[str(label)] += 1
     for name, listed_labels in LABELS_OF_LIST.items():
         assert set(+by_list[name]) <= listed_labels, name
@@ -179,6 +224,7 @@ LABELS_OF_LIST = {
     "misleading_list": {"misleading"},
     "speculative_list": {"speculative"},
     "realiable_list": {"reliable"},
+    "irrefutable_list": {"irrefutable"},
     "unequivocal_list": {"irrefutable"},
     "factual_list": {"faithful", "invented"},
     "cognitive_list": {"misleading", "speculative", "reliable", "irrefutable"},
