@@ -133,8 +133,8 @@ class DecisionModel:
         for response in responses:
             distributions.update(json.loads(reply_text(response)))
         usage = Usage(
-            input_tokens=sum(response.usage.input_tokens or 0 for response in responses),
-            output_tokens=sum(response.usage.output_tokens or 0 for response in responses),
+            input_tokens=_sum_of_reported([response.usage.input_tokens for response in responses]),
+            output_tokens=_sum_of_reported([response.usage.output_tokens for response in responses]),
         )
         typed = _typed_request_of_context(self.name)
         return self._as_response(typed, self._decisions(typed, distributions), usage, responses[0].model)
@@ -259,7 +259,7 @@ class DecisionModel:
         """Return the US dollars that a reply costs: by stated prices, else by the price of its input tokens."""
         if self._endpoint.price_in is not None:
             return stated_cost(self._endpoint, response.usage)
-        return input_cost(self.name, response.usage.input_tokens or 0)
+        return input_cost(self.name, response.usage.input_tokens)
 
 
 def _typed_request_of_context(name: str) -> TypedRequest:
@@ -271,6 +271,16 @@ def _typed_request_of_context(name: str) -> TypedRequest:
             hint="name a model that writes text with --prompt-model",
         )
     return typed
+
+
+def _sum_of_reported(counts: Sequence[int | None]) -> int | None:
+    """Return the sum of token counts; ``None`` where the endpoint left one out."""
+    total = 0
+    for count in counts:
+        if count is None:
+            return None
+        total += count
+    return total
 
 
 def _names_of_part(request: Request) -> frozenset[str]:

@@ -289,7 +289,8 @@ class Meter:
             failed: whether it brought no answer.
 
         Raises:
-            ModelError: the price is unknown, and the budget limits the cost.
+            ModelError: the price is unknown, and the budget limits the cost; or the endpoint does not report tokens,
+                and the budget limits them.
         """
         with self._lock:
             self.in_flight -= 1
@@ -302,8 +303,15 @@ class Meter:
             self.tokens += tokens
             self.cost += cost or 0.0
             self.unpriced += cost is None
+        if self.budget.tokens is not None and not tokens and not failed:
+            hint = "limit the job with --max-calls"
+            raise ModelError(
+                "a limit on tokens cannot be kept: the endpoint does not report tokens", hint=hint
+            )
         if cost is None and self.budget.cost is not None:
             hint = "state it with --price-in and --price-out, or limit the job with --max-calls"
+            if not tokens:
+                hint = "the endpoint does not report tokens: limit the job with --max-calls"
             raise ModelError("--max-cost cannot be kept: the price of a reply is unknown", hint=hint)
 
     def limit_for_answers(self, answers: int) -> int:

@@ -18,13 +18,16 @@ def shipped_prices() -> None:
 
 
 def stated_cost(prices: Prices, usage: Usage) -> float | None:
-    """Return US dollars of usage that counts all tokens, by stated prices; ``None`` without any."""
-    if prices.price_in is None or prices.price_out is None:
+    """Return US dollars of usage that counts all tokens, by stated prices.
+
+    ``None`` without any price, and where the endpoint reports no tokens.
+    """
+    if prices.price_in is None or prices.price_out is None or usage.input_tokens is None:
         return None
     price_cached = prices.price_in if prices.price_cached is None else prices.price_cached
-    cached_tokens = usage.cache_read_tokens or 0
-    input_tokens = (usage.input_tokens or 0) - cached_tokens
-    output_tokens = usage.output_tokens or 0
+    cached_tokens: int = usage.cache_read_tokens or 0
+    input_tokens: int = usage.input_tokens - cached_tokens
+    output_tokens: int = usage.output_tokens or 0
     dollars = input_tokens * prices.price_in + cached_tokens * price_cached + output_tokens * prices.price_out
     return dollars / _MILLION
 
@@ -44,8 +47,10 @@ _INPUT_PRICES: Final = {"typesafe/jev": 0.042, "decisions/gpt-6-luna": 0.10}
 """Beginning of a decision model's name -> US dollars of a million input tokens, 2026-11-28; its answers are free."""
 
 
-def input_cost(model: str, input_tokens: int) -> float | None:
-    """Return US dollars of a decision model's answer by its input tokens; ``None`` if the price is not known."""
+def input_cost(model: str, input_tokens: int | None) -> float | None:
+    """Return US dollars of a decision model's answer by its input tokens; ``None`` if they or the price are unknown."""
+    if input_tokens is None:
+        return None
     for beginning, price in _INPUT_PRICES.items():
         if model.startswith(beginning):
             return input_tokens * price / _MILLION

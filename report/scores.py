@@ -231,7 +231,10 @@ def taken_words(spend: PurposeSpend) -> str:
     if parts:
         of_these = f" ({', '.join(parts)})"
     calls = counted_words(spend.calls, "call")
-    return f"{calls}, {spend.all_tokens:,} tokens{of_these}, {cost_words(spend.cost, total.unpriced)}"
+    tokens = f"{spend.all_tokens:,} tokens"
+    if spend.calls and not spend.all_tokens:
+        tokens = "tokens not reported"
+    return f"{calls}, {tokens}{of_these}, {cost_words(spend.cost, total.unpriced)}"
 
 
 def counted_words(number: int, noun: str) -> str:

@@ -20,8 +20,16 @@ from fakes import context_with
 from loopback import answer
 
 from jurist.engines import direct
+from jurist.engines.channel import CallContext
 from jurist.engines.journal import Journal
+from jurist.engines.meter import Budget
+from jurist.engines.models import Model, connect
 from jurist.errors import ModelError
+from jurist.keeping.spend_card import PurposeSpend
+from jurist.programs.asking import Asker
+from jurist.programs.fect import FECT
+from jurist.programs.settings import AskSettings
+from jurist.report.scores import spend_line
 
 Plan = Callable[[int, dict[str, Any]], bytes]
 USAGE = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
@@ -199,3 +207,32 @@ def test_a_forked_process_has_connections_of_its_own() -> None:
         assert os.waitpid(child, 0)[1] == 0
         assert right(judge.ask(CASES[2]), 2)
         assert server.connections == 2
+
+
+@pytest.mark.parametrize("usage", [None, {}, {"prompt_tokens": "100"}])
+def test_the_cost_of_a_reply_that_does_not_report_its_tokens_is_unknown(usage: dict[str, Any] | None) -> None:
+    with raw(lambda number, body: http(said(body, usage=usage))) as server:
+        judge = priced_asker(server.url, CallContext.fresh())
+        assert right(judge.ask(CASES[0]), 0)
+        total = PurposeSpend.model_validate(spend(judge).to_json())
+        assert spend_line(total) == "spent: 1 call, tokens not reported, price unknown"
+
+
+@pytest.mark.parametrize(
+    ("budget", "words"),
+    [
+        (Budget(cost=1.0), "the price of a reply is unknown; the endpoint does not report tokens"),
+        (Budget(tokens=1000), "a limit on tokens cannot be kept: the endpoint does not report tokens"),
+    ],
+)
+def test_a_limit_stops_a_job_whose_endpoint_does_not_report_tokens(budget: Budget, words: str) -> None:
+    with raw(lambda number, body: http(said(body, usage=None))) as server:
+        judge = priced_asker(server.url, context_with(budget=budget))
+        with pytest.raises(ModelError, match=words):
+            judge.ask(CASES[0])
+        assert server.count == 1
+
+
+def priced_asker(url: str, context: CallContext) -> Asker:
+    model = Model(name="openai/local", api_base=url, timeout=20, price_in=1.0, price_out=2.0)
+    return Asker(judge=FECT, program=FECT.basic(), lm=connect(model, context), settings=AskSettings())
