@@ -71,7 +71,10 @@ class CompileOptions(
     Details,
     command="compile",
     does="compile.compile_command",
-    helps={"calls": "hard limit on calls, the proof included (default: 4000)"},
+    helps={
+        "calls": "hard limit on calls, the proof included (default: 4000)",
+        "resume": "continue an unfinished run, or return the version that the same command finished: pay for nothing twice",
+    },
 ):
     """Improve a judge's prompt by labelled rows, and prove it: split by conversation or document, let an optimizer
     rewrite the prompt on train and choose on dev, prove basic against compiled on the sealed test, and keep the

@@ -43,6 +43,7 @@ from ..optimizers.base import Sink
 from ..optimizers.registry import DEFAULT
 from ..programs.haluagent.writing import with_document_questions
 from ..programs.judge import Judge
+from ..programs.state import PromptState
 from ..report.differing import change_words
 from ..report.document import Tone
 from ..report.next_step import NextStep, choose_next_step, outcome_of
@@ -110,7 +111,11 @@ def compile_command(options: CompileOptions) -> Result:
     }
     compiled = compile(**arguments)
     plan = terminal.plan
-    data = {"artifact": str(compiled.artifact.path), "latest": compiled.latest}
+    data = {
+        "artifact": str(compiled.artifact.path),
+        "latest": compiled.latest,
+        "done_before": compiled.done_before,
+    }
     data |= compiled.artifact.card
     data["forecast"] = terminal.forecast
     data["ceiling"] = plan.people and ceiling_card(plan.people)
@@ -238,9 +243,10 @@ def _proposer(options: CompileOptions) -> Model | None:
 
 def _compilation_parts(options: CompileOptions, compiled: Compiled, plan: Plan) -> list[Part]:
     """Return the parts of a compilation's result: the human ceiling, the proof, the changes, and the next step."""
-    artifact, result = compiled.artifact, compiled.result
+    artifact, search = compiled.artifact, compiled.search
     card = artifact.about
-    prompt_line = f"prompt: {change_words(result.board.basic.state, artifact.state, card.forms)}"
+    basic_state = PromptState.of(plan.judge.basic())
+    prompt_line = f"prompt: {change_words(basic_state, artifact.state, card.forms)}"
     sampling = card.thresholds.sampling
     if sampling.by_probability:
         prompt_line += f"; {sampling.rule}"
@@ -249,18 +255,20 @@ def _compilation_parts(options: CompileOptions, compiled: Compiled, plan: Plan) 
     if card.panel is not None:
         prompt_line += f"; {panel_words(card)}"
     spend = spend_line(card.spend or SpendCard())
-    end_parts = [f"{spend}; {plural(len(result.board.candidates), 'candidate')}"]
+    end_parts = [f"{spend}; {plural(len(artifact.history), 'candidate')}"]
     if card.words is None or not card.words.without_model:
         end_parts = [prompt_line, *end_parts]
     if card.setting.own_answer_request is not None:
         end_parts = [card.setting.own_answer_request.words, *end_parts]
     if card.words is not None:
         end_parts = [card.words.words, *end_parts]
-    if result.ending != "finished":
-        end_parts.append(f"warning: the search ended early: {result.reason}")
-    elif result.reason and options.verbose:  # progress says it, too
-        end_parts.append(result.reason)
-    unread_count = _unread_proposals(result.board.context.unusable_proposals)
+    if card.optimizer.ending != "finished":
+        end_parts.append(f"warning: the search ended early: {card.optimizer.reason}")
+    elif card.optimizer.reason and options.verbose:  # progress says it, too
+        end_parts.append(card.optimizer.reason)
+    unread_count = 0
+    if search is not None:
+        unread_count = _unread_proposals(search.board.context.unusable_proposals)
     if unread_count:
         unread_words = plural(unread_count, "proposal")
         end_parts.append(f"warning: {unread_words} could not be read; use --prompt-model, a larger one")

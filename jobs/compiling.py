@@ -46,7 +46,7 @@ from ..programs.settings import FOR_SEARCHES
 from ..programs.together import run_to_end
 from ..programs.verdicts import Verdict
 from ..report.views import artifact_html
-from .conclusion import Concluded, Contest, conclude
+from .conclusion import Concluded, Contest, conclude, restore_proof
 from .plan import CALLS, Plan, check_showable, earlier_parts, foresee_compilation
 from .recorded import read_logs_beside
 from .sealed_rows import foresee_proof_opening
@@ -70,13 +70,32 @@ class Compiled(Concluded):
         proof: basic against compiled on test; ``None`` where nothing better than the basic prompt was found.
         verdict: ``better``, ``worse``, ``not shown to be better`` or ``nothing better found``.
         words: the decision in words.
-        result: the optimizer's result with every candidate.
+        search: the optimizer's result; ``None`` where an earlier call has finished this compilation.
         latest: whether the artifact was made the judge's latest.
         judge: the compiled judge, with the model it was compiled for.
     """
 
-    result: Result
+    search: Result | None
     judge: LoadedJudge
+
+    @property
+    def done_before(self) -> bool:
+        """Whether an earlier call has finished this compilation, so that nothing was asked now."""
+        return self.search is None
+
+    @property
+    def result(self) -> Result:
+        """The optimizer's result with every candidate.
+
+        Raises:
+            UsageError: an earlier call has finished this compilation; ``artifact.history`` has its candidates.
+        """
+        if self.search is None:
+            raise UsageError(
+                f"{self.artifact.ref} was compiled by an earlier call: its search is gone",
+                hint="artifact.history lists its candidates; --fresh compiles it anew",
+            )
+        return self.search
 
     def __call__(self, *row: object, **inputs: object) -> Verdict:
         """Return the verdict on one row; ``judge`` is a :class:`~jurist.LoadedJudge`, which can also be awaited."""
@@ -179,8 +198,9 @@ def compile(
         start: ``JUDGE@VERSION``, from whose prompt the search begins; the proof is against the basic prompt all the
             same.
         store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
-        resume, fresh: continue an interrupted run of the same job, so that nothing is paid twice, or forget it. With
-            ``resume=False`` an interrupted run is an error.
+        resume, fresh: return the version that the same call has finished before, or continue its interrupted run, so
+            that nothing is paid twice; or forget both. With ``resume=False`` the call compiles anew, and an interrupted
+            run is an error.
         force: make the artifact the latest even if it was not shown to be better.
         anyway: go on where the sealed test has too few groups for anything to be shown.
         sink: receives progress events; default: a bar in a notebook or a terminal, nothing elsewhere.
@@ -261,6 +281,12 @@ def compile(
         start=_load_start(start, resolved, surface.store),
     )
     with surface.compiling(plan, sink) as (taking, job_start):
+        version = find_finished(plan, surface.store, job_start)
+        if version is not None:
+            surface.note(
+                f"{version.ref} was compiled by the same call before: no model was asked; --fresh compiles it anew"
+            )
+            return _return_finished(plan, surface.store, version, force=force)
         return compile_judge(plan, surface.store, job_start, force=force, anyway=anyway, sink=taking)
 
 
@@ -272,6 +298,26 @@ def _load_start(reference: str | None, judge: Judge, store: Store) -> Artifact |
     artifact.check_is_no_cascade()
     artifact.check(judge)
     return artifact
+
+
+def find_finished(plan: Plan, store: Store, start: Start) -> Artifact | None:
+    """Return the intact version that the same call has finished; ``None`` without any, or where it is made anew."""
+    if not start.resume or start.fresh or plan.call_hash is None:
+        return None
+    for version in reversed(store.list(plan.judge.name)):
+        if not version.problem and version.about.call_sha256 == plan.call_hash:
+            return version
+    return None
+
+
+def _return_finished(plan: Plan, store: Store, version: Artifact, *, force: bool) -> Compiled:
+    """Return a finished version as the compilation that made it did; by force it becomes the latest."""
+    if force and not version.latest:
+        store.tag(version.ref, "latest")
+        version = store.load(version.ref)
+    proof = restore_proof(plan, version)
+    judge = _load_version(plan, store, version)
+    return Compiled(artifact=version, proof=proof, latest=version.latest, search=None, judge=judge)
 
 
 def compile_judge(
@@ -341,15 +387,20 @@ def _compile(plan: Plan, work: PaidJob, store: Store, force: bool, sink: Sink) -
     origin = _origin_of(plan, result).joined(CardContent(parent=_latest_version(plan, store)))
     what, history = f"compile {plan.judge.name}", board.history(plan.split.train, plan.split.dev)
     concluded = conclude(contest, work, store, what, origin, history, force=force)
-    judge = load_judge(
+    judge = _load_version(plan, store, concluded.artifact)
+    return Compiled(**vars(concluded), search=result, judge=judge)
+
+
+def _load_version(plan: Plan, store: Store, version: Artifact) -> LoadedJudge:
+    """Return the compiled judge of a version, with the model of the compilation."""
+    return load_judge(
         plan.judge,
         store=store,
-        version=str(concluded.artifact.version),
+        version=str(version.version),
         model=plan.model,
         concurrency=plan.settings.concurrency,
         verifier=plan.settings.verifier,
     )
-    return Compiled(**vars(concluded), result=result, judge=judge)
 
 
 def _check_embedder(plan: Plan, job: Job) -> None:
@@ -440,6 +491,8 @@ def _origin_of(plan: Plan, result: Result) -> CardContent:
         ),
         "gold": _gold_card(plan),
     }
+    if plan.call_hash:
+        content["call_sha256"] = plan.call_hash
     rules = rules_in(result.best.state, [candidate.params for candidate in candidates])
     if rules:
         content["guidelines"] = [Guideline.model_validate(rule) for rule in rules]

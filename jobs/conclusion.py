@@ -45,7 +45,7 @@ from ..programs.state import PromptState
 from ..programs.verdicts import Verdict
 from .panels import describe_panel
 from .plan import Plan
-from .references import References, score_references
+from .references import References, find_constant, score_references
 from .sealed_rows import ProofOpening, foresee_proof_opening, identify_prompt
 
 _Verdicts = Mapping[str, Sequence[Verdict]]
@@ -313,6 +313,28 @@ def prove_candidate(contest: Contest, tick: Callable[[], None] = lambda: None) -
         content = content.joined(CardContent(panel=panel))
     content = content.joined(_cost_content(contest, verdicts), _calibration_content(judge, test, verdicts))
     return Evidence(proof=proof, content=content, records=_make_records(judge, test, verdicts))
+
+
+def restore_proof(plan: Plan, artifact: Artifact) -> Proof | None:
+    """Return the proof of a finished version, from the answers that it keeps; ``None`` where its test stayed closed."""
+    records = artifact.proof_records()
+    if not records:
+        return None
+    split = plan.split
+    judge = split.judge
+    card = artifact.about
+    proof = prove_improvement(
+        read_proof_rows(judge.answer, records, "basic"),
+        read_proof_rows(judge.answer, records, "compiled"),
+        judge.metric,
+        judge.comparison,
+        seed=plan.seed,
+        openings=card.test_openings,
+        constant=find_constant(judge, list(split.train) + list(split.dev), split.test),
+    )
+    known_warnings = proof.decision.warnings
+    notes = [warning for warning in card.decision.warnings or () if warning not in known_warnings]
+    return replace(proof, decision=replace(proof.decision, notes=tuple(notes)))
 
 
 def _make_records(judge: Judge, test: Sequence[Case], verdicts: _Verdicts) -> list[ProofRecord]:

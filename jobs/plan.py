@@ -1,11 +1,13 @@
 """Everything that makes one compilation: its split, in view of earlier versions of the judge, and who is asked how."""
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
+from ..cases import text_hash
 from ..engines.channel import CallContext
 from ..engines.embedding import count_requests
 from ..engines.meter import Budget, spare_in_turn, spare_requests
@@ -26,12 +28,20 @@ from ..keeping.logs import Log
 from ..optimizers.base import Job, MinimalOptimizer, Optimizer, Sink, StartingPrompt
 from ..optimizers.candidate import Setting
 from ..optimizers.raced import ENOUGH
-from ..optimizers.registry import DEFAULT, code_hashes, list_nearest_row_optimizers, make
+from ..optimizers.registry import (
+    DEFAULT,
+    code_hashes,
+    is_named_or_of_dspy,
+    list_nearest_row_optimizers,
+    make,
+)
 from ..programs.asking import room_for
+from ..programs.catalogue import file_of, is_built_in
 from ..programs.deciding import check_sampling
+from ..programs.definition import write_definition
 from ..programs.judge import Judge
 from ..programs.own_answer import OwnAnswer, own_answer_of, why_no_own_answer
-from ..programs.plugins import split_file_name
+from ..programs.plugins import executed_hashes, split_file_name
 from ..programs.questions import Questions
 from ..programs.settings import FOR_SEARCHES, AskSettings
 from ..programs.state import PromptState
@@ -177,6 +187,28 @@ class Plan:
             **({} if self.tokens_per_row is None else {"tokens_per_row": self.tokens_per_row}),
             **({} if self.start is None else {"start": self.start.sha256}),
         }
+
+    @cached_property
+    def call_hash(self) -> str | None:
+        """The hash of all that the call says, by which a call that is made again finds its finished version.
+
+        ``None`` where a function or a class of the caller decides, which may have changed since.
+        """
+        judge: Mapping[str, object] | None = write_definition(self.judge)
+        path, _ = file_of(self.judge_ref)
+        if judge is None and path is not None:
+            judge = executed_hashes(path)
+        elif judge is None and is_built_in(self.judge_ref):
+            judge = {"built_in": self.judge_ref}
+        if not judge or not is_named_or_of_dspy(self.optimizer):
+            return None
+        content = {
+            **self.fingerprint(),
+            "definition": judge,
+            "budget": vars(self.budget),
+            "beside": [log.sha256 for log in self.beside],
+        }
+        return text_hash(json.dumps(content, sort_keys=True, default=str))
 
     @property
     def optimizer_name(self) -> str:

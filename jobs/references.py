@@ -168,7 +168,7 @@ def score_references(
         logs: logs of verdicts on these rows.
     """
     training = _outside_groups(learnable, cases, same)
-    answers = _find_constant(judge, training or cases, cases)
+    answers = _answer_constantly(judge, training or cases, cases)
     if judge.answer.constants(()):
         learning = _Learning(training=training, cases=cases, seed=seed, same=same)
         answers |= learning.answers(judge)
@@ -182,6 +182,19 @@ def score_references(
         by_name[log.name] = _score_reference(judge, log.name, "verdicts given before", rows)
     metric = resolve(judge.metric, judge.comparison)
     return References(metric=metric.name, by_name=by_name, people=people)
+
+
+def find_constant(
+    judge: Judge, learnable: Sequence[Case], cases: Sequence[Case]
+) -> tuple[str, tuple[Row, ...]] | None:
+    """Return the description of the best constant answer, and its rows; ``None`` without any.
+
+    It is the constant of :func:`score_references`.
+    """
+    training = _outside_groups(learnable, cases, {})
+    for description, values_of_cases in _answer_constantly(judge, training or cases, cases).values():
+        return description, tuple(_make_rows(cases, values_of_cases))
+    return None
 
 
 def _outside_groups(learnable: Sequence[Case], cases: Sequence[Case], same: Mapping[str, str]) -> list[Case]:
@@ -229,7 +242,7 @@ def score_references_beside(
     )
 
 
-def _find_constant(judge: Judge, training: Sequence[Case], cases: Sequence[Case]) -> _Answers:
+def _answer_constantly(judge: Judge, training: Sequence[Case], cases: Sequence[Case]) -> _Answers:
     """Return the constant answer with the best score on labelled rows, the likeliest among equals."""
     labels: list[Value] = []
     for case in training:

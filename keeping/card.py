@@ -68,6 +68,7 @@ class CardContent(Part):
     judge_ref: str = ""
     judge_sha256: str | None = None
     judge_code: str | None = None
+    call_sha256: str | None = None  # of the call that compiled it; the same call returns this version
     optimizer: OptimizerCard = OptimizerCard()
     guidelines: list[Guideline] = []
     gold: GoldCard = GoldCard()

@@ -114,6 +114,11 @@ def code_hashes(optimizer: object) -> dict[str, str]:
     return {"optimizer_code": hashes["judge_code"]}
 
 
+def is_named_or_of_dspy(optimizer: object) -> bool:
+    """Return whether an optimizer is a name, or an object of DSPy: of another object the code may have changed."""
+    return isinstance(optimizer, str | Teleprompter)
+
+
 def list_nearest_row_optimizers() -> list[str]:
     """Return the names of the optimizers whose prompts show the labelled rows most like the one that is judged."""
     return [name for name in OPTIMIZERS if _by_name(name).shows_nearest_rows]
