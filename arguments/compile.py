@@ -73,7 +73,7 @@ class CompileOptions(
     does="compile.compile_command",
     helps={
         "calls": "hard limit on calls, the proof included (default: 4000)",
-        "resume": "continue an unfinished run, or return the version that the same command has made: pay for nothing twice",
+        "resume": "continue an unfinished run, or return the version that this command has made: pay for nothing twice",
     },
 ):
     """Improve a judge's prompt by labelled rows, and prove it: split by conversation or document, let an optimizer
