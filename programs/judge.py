@@ -656,7 +656,8 @@ class Judge:
                 fields[name] = (Text, "" if name in place.optional else ...)
             return fields
         for name, info in self.signature.input_fields.items():
-            fields[name] = (self._row_type(name, info.annotation), info.default)
+            default = ... if info.is_required() else info.default
+            fields[name] = (self._row_type(name, info.annotation), default)
         return fields
 
     def _row_type(self, name: str, annotation: Any) -> Any:
