@@ -19,7 +19,16 @@ from ..jobs.measuring import count_redraws, make_ask, make_embedding_asks
 from ..keeping.loading import LoadedJudge
 from ..programs.judge import Judge
 from ..report.scores import spend_in, taken_words
-from ..runs.outputs import check_no_batches, checkpoint_of, claimed, shards_of
+from ..runs.lines import read_line
+from ..runs.outputs import (
+    check_no_batches,
+    checkpoint_of,
+    claimed,
+    earlier_files_of,
+    keep_left_out,
+    lines_in,
+    shards_of,
+)
 from ..runs.row_language import in_language_of_rows, unread_language_note
 from ..runs.runner import RunPlan, RunSettings, plan_of, run_judge
 from ..runs.shards import WHOLE, Shard, cluster, join, judged_on_ray
@@ -90,7 +99,7 @@ def run_command(options: RunOptions) -> Result:
 def judge_shard(options: RunOptions, joined_output: Path, on_row: Callable[[], None]) -> Summary:
     """Judge the rows of one shard, on a worker; rows whose lines stand in the joined output are done."""
     loaded, source, settings = rows_of(options)
-    settings = replace(settings, before=joined_output)
+    settings = replace(settings, before=earlier_files_of(joined_output))
     return run_judge(loaded, source, Path(options.output), settings=settings, on_row=on_row)
 
 
@@ -119,14 +128,29 @@ def _run_on_ray(
             shard_options = _shard_options(options, Shard(number, shard_count), folder)
             paths.append(Path(shard_options.output))
             works.append(partial(judge_shard, shard_options, output))
-        begin([path for path in [output] + paths if path.is_file()])
+        earlier_files = earlier_files_of(output)
+        begin(earlier_files + [path for path in paths if path.is_file()])
         with _keep_unjoined(folder, paths):
             ends = judged_on_ray(works, folder, on_row=on_row)
             _raise_first([end for end in ends if isinstance(end, JuristError)], folder.parent)
             for path in paths:
                 path.touch()  # nothing of it was judged before a limit
+            left_out = _keep_left_out(output, earlier_files, paths)
             join(paths, output)
-    return Summary.of_shards(judge, [end for end in ends if isinstance(end, Summary)])
+    summary = Summary.of_shards(judge, [end for end in ends if isinstance(end, Summary)])
+    return summary.with_left_out(left_out, output)
+
+
+def _keep_left_out(output: Path, earlier_files: Sequence[Path], shard_paths: Sequence[Path]) -> int:
+    """Keep the earlier lines on cases that no shard has a line on, and return how many there are."""
+    if not earlier_files:
+        return 0
+    case_ids: set[str] = set()
+    for path in shard_paths:
+        for _, line in lines_in(path):
+            key, _ = read_line(line)
+            case_ids.add(key.case_id)
+    return keep_left_out(output, earlier_files, lambda case_id: case_id not in case_ids)
 
 
 def _check_ray_options(options: RunOptions) -> None:

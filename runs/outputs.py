@@ -12,9 +12,10 @@ from typing import Any, Generic, TextIO, TypeVar
 from ..errors import CheckpointError, GoldError, UsageError, system_message
 from ..gold.scanning import scan
 from ..gold.tables import escape_cell, unescape_cell
-from ..gold.writing import of_table
+from ..gold.writing import of_table, write_jsonl
 from ..keeping.locking import lock_output
 from ..programs.options import JUDGE_OPTIONS
+from .lines import JsonObject, read_line
 
 Item = TypeVar("Item")
 
@@ -69,6 +70,37 @@ def rejected_of(output: Path) -> Path:
 def left_out_of(output: Path) -> Path:
     """Return the file beside an output for its earlier lines on rows that the input lacks."""
     return output.with_name(f"{output.stem}.left-out.jsonl")
+
+
+def earlier_files_of(output: Path) -> list[Path]:
+    """Return the files with verdicts of earlier starts: an output, and the file of rows that the input lacked."""
+    if not output.is_file():
+        return []
+    return [path for path in (output, left_out_of(output)) if path.is_file()]
+
+
+def keep_left_out(output: Path, earlier_files: Sequence[Path], is_left_out: Callable[[str], bool]) -> int:
+    """Write the earlier lines on cases that the input lacks to a file of their own, and return how many there are.
+
+    They were paid for. When the input has their rows again, they are read from there; without such lines the file is
+    removed. It is called before the output is replaced.
+
+    Args:
+        output: the output.
+        earlier_files: the files that had its lines when the run began (:func:`earlier_files_of`).
+        is_left_out: says whether a case, by its id, is in no row of the input.
+    """
+    lines: list[JsonObject] = []
+    for path in earlier_files:
+        for _, line in lines_in(path):
+            key, _ = read_line(line)
+            if is_left_out(key.case_id):
+                lines.append(line)
+    if lines:
+        write_jsonl(lines, left_out_of(output))
+    elif left_out_of(output) in earlier_files:
+        left_out_of(output).unlink()
+    return len(lines)
 
 
 def shards_of(output: Path) -> Path:
@@ -162,6 +194,11 @@ def _check_free(output: Path, sources: Sequence[str], *, going_on: bool) -> None
         if is_around and (source_path.is_dir() or source_path.is_file()):
             raise UsageError(f"{output} is part of the input {source}", hint="name an output elsewhere")
     is_new = not output.exists()
+    if is_new and left_out_of(output).exists():
+        raise UsageError(
+            f"{left_out_of(output)} has verdicts of an earlier {output.name}, which is not there",
+            hint="move or remove it, or name another output",
+        )
     output.open("ab").close()  # before anything is asked
     if is_new:
         output.unlink()

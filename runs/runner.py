@@ -19,7 +19,7 @@ from ..engines.meter import Amount, Budget, Meter
 from ..errors import AnswerPending, BudgetExhausted, CheckpointError, GoldError, ModelError, StopRequested
 from ..gold.new_rows import Source
 from ..gold.rejects import Rejects
-from ..gold.writing import json_line, write_jsonl
+from ..gold.writing import json_line
 from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob, Start, paying
 from ..programs.asking import Asker
@@ -32,8 +32,9 @@ from .outputs import (
     check_no_batches,
     checkpoint_of,
     claimed,
+    earlier_files_of,
     is_csv,
-    left_out_of,
+    keep_left_out,
     lines_in,
     part_of,
     publish,
@@ -66,7 +67,7 @@ class RunSettings:
     collecting: bool = False
     # rows of the proof that are asked about first, to see whether the model drifted; ``None`` for none
     canary: "Canary | None" = None
-    before: Path | None = None  # another output whose verdicts are taken over
+    before: Sequence[Path] = ()  # other files whose verdicts are taken over
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,9 +203,8 @@ class _Run:
             database = job.checkpoint.folder / "rows.sqlite" if job.checkpoint else None
             state = stack.enter_context(RunState(database))
             stack.enter_context(rejects)
-            for output in (*self._earlier_files, settings.before):
-                if output is not None and output.is_file():
-                    state.load(_earlier_verdicts(output, self.stamp, settings.shard))
+            for path in (*self._earlier_files, *settings.before):
+                state.load(_earlier_verdicts(path, self.stamp, settings.shard))
             survey = Survey(source=self.source, rejects=rejects, shard=settings.shard)
             plan = self._make_plan(survey, state, job)
             self.on_begin(plan)
@@ -230,33 +230,18 @@ class _Run:
             return summary
         raise AssertionError("nothing above suppresses an exception")
 
-    @property
+    @cached_property
     def _earlier_files(self) -> list[Path]:
-        """The output that is continued, and the file of its earlier lines on rows that the input lacked."""
-        if self.file is None or not self.file.is_file():
-            return []
-        return [self.file, left_out_of(self.file)]
+        """The files with verdicts of earlier starts, as they were when the run began."""
+        return earlier_files_of(self.file) if self.file else []
 
     def _keep_left_out(self, state: RunState, summary: Summary) -> Summary:
-        """Write the earlier lines on rows that the input lacks to a file of their own, before the output is replaced.
-
-        They were paid for. When the input has their rows again, they are read from there.
-        """
+        """Keep the earlier lines on rows that the input lacks, and return the summary with their number."""
+        if self.file is None:
+            return summary
         beyond_input = state.list_beyond_input()
-        lines: list[JsonObject] = []
-        for path in self._earlier_files:
-            if not path.is_file():
-                continue
-            for _, line in lines_in(path):
-                case_id = read_line(line)[0].case_id
-                if case_id in beyond_input:
-                    lines.append(line)
-        for path in self._earlier_files[1:]:
-            if lines:
-                write_jsonl(lines, path)
-                return replace(summary, left_out=len(lines), left_out_file=str(path))
-            path.unlink(missing_ok=True)
-        return summary
+        count = keep_left_out(self.file, self._earlier_files, lambda case_id: case_id in beyond_input)
+        return summary.with_left_out(count, self.file)
 
     def _line_of(self, state: RunState, case: Case) -> str:
         """Return the line of a case that has a verdict, as JSON."""

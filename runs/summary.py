@@ -2,13 +2,15 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import plural
 from ..programs.judge import Judge
 from ..programs.verdicts import CUT_OFF, PEOPLE, REFUSED_ROW, UNREADABLE, Verdict
 from .lines import JsonObject, unit_values
+from .outputs import left_out_of
 
 if TYPE_CHECKING:
     from .canary import Drift
@@ -91,6 +93,12 @@ class Summary:
         if self.left_out:
             parts.append(f"{self.left_out} of rows that the input lacks are kept in {self.left_out_file}")
         return f"<Summary of {plural(self.rows, 'row')}: {', '.join(parts)}>"
+
+    def with_left_out(self, count: int, output: Path) -> "Summary":
+        """Return a copy with the number of earlier lines on rows that the input lacks, beside an output."""
+        if not count:
+            return self
+        return replace(self, left_out=count, left_out_file=str(left_out_of(output)))
 
     def add(self, judge: Judge, verdict: Verdict) -> None:
         """Count a row that was asked about."""

@@ -70,6 +70,20 @@ def test_limits_hold_over_all_workers_and_resume_ends_it(ray: Any, serve: Callab
     assert (cli(*on(server, "--resume")).code, server.count, right(rows)) == (0, 30, True)
 
 
+def test_verdicts_on_rows_that_the_input_lacks_are_kept_and_come_back(ray: Any) -> None:
+    def run(count: int, *options: object) -> Any:
+        write_jsonl(Path("rows.jsonl"), new_rows(count))
+        return cli(*FECT, "o.jsonl", *RAY, *options)
+
+    assert run(8).code == 0
+    whole = Path("o.jsonl").read_bytes()
+    assert "earlier verdicts on rows that the input lacks: 5 (see o.left-out.jsonl)" in run(3, "--resume").out
+    assert len(read_jsonl(Path("o.left-out.jsonl"))) == 5
+    assert "8 rows (8 done before)" in run(8, "--resume").out
+    assert Path("o.jsonl").read_bytes() == whole
+    assert not Path("o.left-out.jsonl").exists()
+
+
 def test_what_no_worker_can_do_is_said_before_anything_is_asked(ray: Any, serve: Callable[..., Any]) -> None:
     server = serve(faults=lambda index, body: "401")
     write_jsonl(Path("rows.jsonl"), [{"conversation": TALK}])

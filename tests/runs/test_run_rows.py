@@ -300,6 +300,19 @@ def test_verdicts_on_rows_that_the_input_lacks_are_kept_and_come_back(
     assert not kept.exists()
 
 
+def test_verdicts_of_an_earlier_output_are_not_written_over() -> None:
+    write_jsonl(Path("rows.jsonl"), new_rows(5))
+    ok(*FECT, "--input", "rows.jsonl", "--output", "o.jsonl")
+    write_jsonl(Path("rows.jsonl"), new_rows(2))
+    ok(*FECT, "--input", "rows.jsonl", "--output", "o.jsonl", "--resume")
+    Path("o.jsonl").unlink()
+    for options in ((), ("--resume",), ("--fresh",)):
+        refused = cli(*FECT, "--input", "rows.jsonl", "--output", "o.jsonl", "--samples", 3, *options)
+        assert (refused.code, refused.err.count("\n")) == (2, 1)
+        assert "o.left-out.jsonl has verdicts of an earlier o.jsonl, which is not there" in refused.err
+    assert len(read_jsonl(Path("o.left-out.jsonl"))) == 3
+
+
 def test_failed_rows_are_asked_again(serve: Callable[..., Any]) -> None:
     rows = new_rows(10)
     write_jsonl(Path("rows.jsonl"), rows)
