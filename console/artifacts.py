@@ -131,7 +131,7 @@ def copy_version(options: CopyOptions) -> Result:
     artifact = copied[-1]
     line = f"{artifact.ref} copied to {artifact.path}"
     if len(copied) > 1:
-        line += f", with {', '.join(earlier.ref for earlier in copied[:-1])}, from which it was made"
+        line += f", with {', '.join(earlier.ref for earlier in copied[:-1])}, which it needs"
     data = {
         "artifact": artifact.ref,
         "path": str(artifact.path),

@@ -233,9 +233,11 @@ class Store:
 
     @checked
     def copy(self, ref: str, target: Store) -> Sequence[Artifact]:
-        """Copy a version, and those that it was made from, to another store, byte by byte; return them, oldest first.
+        """Copy a version, and those that it needs, to another store, byte by byte; return them, the version last.
 
-        Each keeps its number and its seal. Its names go with it where the other store does not use them.
+        It needs the versions that it was made from, and those that verify what a generator writes. Each keeps its
+        number and its seal. The names of the version go with it where the other store does not use them. A version that
+        the other store has already gets the measurements that it lacks there.
 
         Raises:
             ArtifactError: a version is damaged, is missing, or the other store has another one of its number.
@@ -244,13 +246,12 @@ class Store:
         target.check_writable()
         if target.root.resolve() == self.root.resolve():
             raise UsageError(f"{ref} is in {self.root} already", hint="name another folder with --to")
-        line = [self.load(ref)]
-        while line[0].about.parent is not None:
-            line.insert(0, self.load(f"{line[0].judge}@{line[0].about.parent}"))
-        for artifact in line:
+        copied = self.load(ref)
+        versions = self._needed_by(copied)
+        for artifact in versions:
             files = {entry.name: read_artifact_file(entry) for entry in _files_of(artifact)}
-            Shelf(target.root, artifact.judge).add_copy(artifact.version, files)
-        copied = line[-1]
+            if not Shelf(target.root, artifact.judge).add_copy(artifact.version, files):
+                _copy_measurements(artifact, target)
         shelf = Shelf(target.root, copied.judge)
         names = list(copied.tags)
         if copied.latest:
@@ -258,7 +259,20 @@ class Store:
         for name in names:
             if name not in shelf.names():
                 shelf.point(name, copied.version)
-        return [target.load(f"{artifact.judge}@{artifact.version}") for artifact in line]
+        return [target.load(artifact.ref) for artifact in versions]
+
+    def _needed_by(self, artifact: Artifact) -> list[Artifact]:
+        """Return the versions that a version needs, each before the ones that need it, and the version itself last."""
+        versions: list[Artifact] = []
+        references = list(artifact.about.verifiers)
+        if artifact.about.parent is not None:
+            references.insert(0, f"{artifact.judge}@{artifact.about.parent}")
+        for reference in references:
+            for version in self._needed_by(self.load(reference)):
+                if all(version.ref != earlier.ref for earlier in versions):
+                    versions.append(version)
+        versions.append(artifact)
+        return versions
 
     def check_writable(self) -> None:
         """Raise ``UsageError`` for the store that comes with jurist."""
@@ -338,6 +352,22 @@ def _files_of(artifact: Artifact) -> list[Path]:
     """Return the files that belong to a version, those added later too."""
     names = {*FILES, *OPTIONAL_FILES, *ADDED_FILES}
     return [entry for entry in sorted(artifact.path.iterdir()) if entry.name in names]
+
+
+def _copy_measurements(artifact: Artifact, target: Store) -> None:
+    """Add the measurements beside a version to those beside its copy in another store, unless it has them."""
+    from .contents import checked_additions
+
+    copy = target.load(artifact.ref)
+    additions, _ = checked_additions(inspect_files(artifact.path))
+    present_additions, _ = checked_additions(inspect_files(copy.path))
+    for file, content in additions.items():
+        present_keys: list[list[object]] = []
+        for entry in present_additions.get(file, {}).get("measured", ()):
+            present_keys.append([entry[name] for name in ADDED_FILES[file]])
+        for entry in content["measured"]:
+            if [entry[name] for name in ADDED_FILES[file]] not in present_keys:
+                target.keep_added(copy, file, entry)
 
 
 def _problems_of(artifact: Artifact) -> list[Problem]:

@@ -20,7 +20,7 @@ from pydantic import Field, TypeAdapter
 
 from ..errors import ArtifactError, UsageError, system_message
 from ..text.files import read_regular_file
-from .sealing import canonical_json
+from .sealing import ADDED_FILES, canonical_json
 
 LATEST = "latest"
 _NAMES = "names.json"
@@ -145,6 +145,8 @@ class Shelf:
     def add_copy(self, version: int, files: Mapping[str, bytes]) -> bool:
         """Write a version of another store under its own number; return False where it is there already.
 
+        The files that are added to a version later may differ there, and stay.
+
         Raises:
             ArtifactError: another version has this number.
         """
@@ -152,6 +154,8 @@ class Shelf:
         with self._writing():
             if folder.exists():
                 for name, data in files.items():
+                    if name in ADDED_FILES:
+                        continue
                     if not (folder / name).is_file() or (folder / name).read_bytes() != data:
                         raise ArtifactError(
                             f"{self.root} has another {self.judge}@{version}: its number is part of its seal",

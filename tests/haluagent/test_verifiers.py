@@ -70,6 +70,10 @@ def test_a_compiled_verifier_stands_in_generate_compile_and_export(ends):
     ok(*make, "haluagent@1", "--output", "version", *ends)  # its verifiers go with it
     assert passed("version") == {"entity"}
     assert "It is from label-check@1." in ok("export", "haluagent@1", "--to", "markdown").out
+    copied = ok("artifacts", "copy", "haluagent@1", "--to", "other", "--json")
+    assert copied.json["copied"] == ["label-check@1", "haluagent@1"]
+    ok(*make, "haluagent@1", "--output", "copy", "--store", "other", *ends)
+    assert passed("copy") == {"entity"}
     other = cli(*make, "haluagent@2", "--output", "no", "--verifier", "label-check@1", *ends)
     assert (other.code, other.err.count("\n")) == (1, 1)
     assert "haluagent@2 was compiled with its own verifiers, not with label-check@1" in other.err

@@ -45,6 +45,18 @@ INPUTS: dict[str, tuple[dict[str, Any], tuple[str | None, ...]]] = {
 }
 JUDGES = [find("fect"), find("cognibench"), POLITE, TWO, COT]
 
+ATTACK: dict[str, Any] = {
+    **{"kind": "attack", "cases": 9, "flipped": 2, "silenced": 1, "failed": 0},
+    **{"rate": 0.2, "low": 0.1, "high": 0.3, "shift": 0.1, "answers": {"true": [2, 9]}},
+}
+ROBUSTNESS: dict[str, Any] = {
+    "model": "m",
+    "gold": "g",
+    "field": "message",
+    "cases": 9,
+    "flips": {"order": ATTACK},
+}
+
 
 def basic(judge: Judge) -> PromptState:
     return PromptState.of(judge.basic())

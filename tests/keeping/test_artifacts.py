@@ -12,7 +12,7 @@ import dspy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from judges import POLITE, Polite, TwoSteps, basic, changed, save
+from judges import POLITE, ROBUSTNESS, Polite, TwoSteps, basic, changed, save
 
 from jurist.errors import ArtifactError, UsageError
 from jurist.keeping.artifacts import Store
@@ -85,6 +85,22 @@ def test_a_copy_has_its_parents_its_names_and_every_byte(store: Store, tmp_path:
     assert files_below(target.root) == copies
     store.copy("polite@3", target)
     assert target.load("polite").version == 3
+
+
+def test_a_copy_gets_the_measurements_that_it_lacks_and_keeps_its_own(store: Store, tmp_path: Path) -> None:
+    save(store)
+    target = Store(tmp_path / "other")
+    store.copy("polite@1", target)
+    entries = [{**ROBUSTNESS, "model": model} for model in ("here", "there", "both")]
+    for kept_in, models in ((store, "here both"), (target, "there both")):
+        for entry in entries:
+            if entry["model"] in models.split():
+                kept_in.keep_added(kept_in.load("polite@1"), "robustness.json", entry)
+    for _ in range(2):
+        (copied,) = store.copy("polite@1", target)
+        assert [entry["model"] for entry in copied.robustness] == ["both", "here", "there"]
+    assert [entry["model"] for entry in store.load("polite@1").robustness] == ["both", "here"]
+    assert target.verify() == []
 
 
 def test_a_copy_of_changed_bytes_or_over_another_version_is_refused(store: Store, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from judges import FLAG, changed
+from judges import FLAG, ROBUSTNESS, changed
 from small import FAST, OWN, cli, ok, replies, write_jsonl
 
 import jurist
@@ -192,17 +192,6 @@ PROOF_LINE: dict[str, Any] = {
     "gold": ["true"],
     "basic": answer("true"),
     "compiled": answer("false"),
-}
-ATTACK: dict[str, Any] = {
-    **{"kind": "attack", "cases": 9, "flipped": 2, "silenced": 1, "failed": 0},
-    **{"rate": 0.2, "low": 0.1, "high": 0.3, "shift": 0.1, "answers": {"true": [2, 9]}},
-}
-ROBUSTNESS: dict[str, Any] = {
-    "model": "m",
-    "gold": "g",
-    "field": "message",
-    "cases": 9,
-    "flips": {"order": ATTACK},
 }
 LABEL_PROOF: dict[str, Any] = {
     **{"verdict": "better", "decided": "2026", "model": "m", "rows": {"name": "new", "sha256": "ab"}},
