@@ -55,6 +55,14 @@ Post: TypeAlias = Callable[[Mapping[str, Any]], Any]
 """The body of a request -> the JSON value of the reply."""
 
 
+class KeepAddress(urllib.request.HTTPRedirectHandler):
+    """The rule that a reply which redirects is an error, so that the key reaches no other address."""
+
+    def redirect_request(self, *parts: Any) -> None:
+        """Return no request."""
+        return None
+
+
 class DecisionJudge(PortableJudge):
     """A judge that asks a decision model as its description says."""
 
@@ -67,11 +75,12 @@ class DecisionJudge(PortableJudge):
         headers = {"Content-Type": "application/json"}
         if key:
             headers["Authorization"] = f"Bearer {key}"
+        opener = urllib.request.build_opener(KeepAddress)
 
         def post(body: Mapping[str, Any]) -> Any:
             data = json.dumps(body).encode()
             request = urllib.request.Request(url, data, headers)
-            with urllib.request.urlopen(request, timeout=timeout) as reply:
+            with opener.open(request, timeout=timeout) as reply:
                 return json.load(reply)
 
         return post

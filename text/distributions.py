@@ -50,12 +50,18 @@ def openai_distribution(kind: str, answer: Mapping[str, Any]) -> Distribution:
 
 
 def mean_place(answer: Distribution) -> float:
-    """Return the mean of the places of a score's levels, from 0, by their probabilities."""
+    """Return the mean of the places of a score's levels, from 0, by their probabilities.
+
+    Raises:
+        ValueError: all of them are 0.
+    """
     total = 0.0
     mass = 0.0
     for place, probability in answer.items():
         total += int(place) * probability
         mass += probability
+    if not mass > 0:
+        raise ValueError("no level has a probability")
     return total / mass
 
 

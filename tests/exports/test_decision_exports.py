@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import dspy
 import pytest
-from deciders import Forwarder, OpenAIDecisions, serving_sparrow
+from deciders import Forwarder, LoopbackServer, OpenAIDecisions, QuietHandler, serving_sparrow
 from judges import SENTENCE_JUDGE
 from parity import executed
 
@@ -202,6 +202,44 @@ def test_a_key_is_sent_and_a_wrong_one_is_an_error_of_urllib() -> None:
         assert judge(server.url, "sk-right", **ROWS[0])["status"] == "verdict"
         with pytest.raises(OSError, match="401"):
             judge(server.url, "sk-wrong", **ROWS[0])
+
+
+def test_a_key_is_not_sent_to_an_address_that_a_reply_names() -> None:
+    judge = executed(EXPORTERS["python"].render(subject_with(TEAM, "decisions/gpt-6-luna", {})))["judge"]
+    arrived: list[str] = []
+
+    class Handler(QuietHandler):
+        def do_GET(self) -> None:  # noqa: N802 - the name that http.server calls
+            arrived.append(self.headers.get("Authorization", ""))
+            self.reply(200, b"{}")
+
+        def do_POST(self) -> None:  # noqa: N802 - as above
+            self.send_response(302)
+            self.send_header("Location", "/elsewhere")
+            self.end_headers()
+
+    with LoopbackServer(Handler) as server, pytest.raises(OSError, match="302"):
+        judge(server.address, "sk-right", **ROWS[0])
+    assert arrived == []
+
+
+@pytest.mark.parametrize("name", ["choice", "score"])
+def test_probabilities_that_are_all_0_are_an_unusable_answer(name: str) -> None:
+    class Empty(OpenAIDecisions):
+        def answer_question(self, text: str, question: dict[str, Any]) -> dict[str, Any]:
+            answer = super().answer_question(text, question)
+            for entry in answer["probabilities"]:
+                entry["probability"] = 0.0
+            return answer
+
+    judge, rows, _ = CASES[name]
+    subject = subject_with(judge, "decisions/gpt-6-luna", {})
+    with Empty() as server:
+        (verdict,) = verdicts_of(subject, server.url, rows[:1])
+        given = executed(EXPORTERS["python"].render(subject))["judge"](server.url, **rows[0])
+    assert (given["status"], verdict.status) == ("abstained", "failed")
+    assert "has a probability" in given["errors"][0]
+    assert "has a probability" in verdict.error
 
 
 def test_a_file_takes_several_requests_where_one_does_not_hold_all_questions() -> None:

@@ -27,7 +27,7 @@ from openai.types.decision_input_part_union_param import DecisionInputPartUnionP
 from pydantic import TypeAdapter, ValidationError
 from sparrow_decider import Decider
 
-__all__ = ["Forwarder", "OpenAIDecisions", "decider", "serving_sparrow"]
+__all__ = ["Forwarder", "LoopbackServer", "OpenAIDecisions", "QuietHandler", "decider", "serving_sparrow"]
 
 
 @cache
