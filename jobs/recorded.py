@@ -181,14 +181,19 @@ def _has_sides(row: Row, inputs: Inputs, side_names: Sequence[str]) -> bool:
 
 def _settle_verdicts(judge: Judge, verdicts: Sequence[Verdict]) -> Verdict | None:
     """Return one verdict for rows with equal inputs: the mean of their scores, else the verdict of most, if any."""
+    answered = [verdict for verdict in verdicts if any(value is not None for value in verdict.values)]
+    if not answered:
+        return _find_majority(verdicts)
+    if len({len(verdict.values) for verdict in answered}) > 1:
+        return _find_majority(answered)
     scale = judge.answer.scale
     settled_values: list[Value | None] = []
-    for values_of_unit in zip(*(verdict.values for verdict in verdicts), strict=True):
+    for values_of_unit in zip(*(verdict.values for verdict in answered), strict=True):
         values = [value for value in values_of_unit if value is not None]
         settled_values.append(scale.settle(values) if values else None)
-    if not settled_values or None in settled_values:
-        return _find_majority(verdicts)
-    return replace(verdicts[0], values=tuple(settled_values))
+    if None in settled_values:
+        return _find_majority(answered)
+    return replace(answered[0], values=tuple(settled_values), status="verdict")
 
 
 def _find_majority(verdicts: Sequence[Verdict]) -> Verdict | None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small import Done, cli, write_jsonl
+from small import Done, cli, ok, read_jsonl, write_jsonl
 
 COUNT = 12
 
@@ -140,3 +140,40 @@ def test_two_verdicts_that_differ_are_none() -> None:
     log = [{"id": row["id"], "verdict": row["verdict"]} for row in ROWS]
     done = evaluated(ROWS, [*log, {"id": "r1", "verdict": "hold"}])
     assert "1 row with verdicts that contradict each other" in done.err
+
+
+SENTENCES = [["It is one.", "It is two."], ["It is three.", "It is four."]]
+LINES: dict[str, tuple[list[list[str | None]], int]] = {
+    # labels of the two sentences in each line on one response -> the units that have an answer
+    "once": ([["faithful", "invented"]], 2),
+    "twice": ([["faithful", "invented"]] * 2, 2),
+    "without an answer first": ([[None, None], ["faithful", "invented"]], 2),
+    "without an answer last": ([["faithful", "invented"], [None, None]], 2),
+    "mostly without an answer": ([[None, None], [None, None], ["faithful", "invented"]], 2),
+    "each sentence in a line": ([["faithful", None], [None, "invented"]], 2),
+    "never": ([[None, None]] * 2, 0),
+    "two that differ": ([["faithful", "invented"], ["invented", "faithful"]], 0),
+    "another number of sentences": ([["faithful", "invented"], ["faithful"]], 0),
+    "mostly one number of sentences": ([["faithful"], ["faithful", "invented"], ["faithful", "invented"]], 2),
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_lines_of_a_run_on_one_response_are_one_verdict(name: str) -> None:
+    gold, rows = [], []
+    for sentences in SENTENCES:
+        row = {"reference": "It is so.", "sentences": sentences}
+        gold.append({**row, "labels": ["faithful", "invented"], "group": sentences[0]})
+        rows.append(row)
+    write_jsonl(Path("rows.jsonl"), rows)
+    ok("run", "cognibench:basic", "--input", "rows.jsonl", "--output", "log.jsonl")
+    first, second = read_jsonl(Path("log.jsonl"))
+    log = [second]
+    labels_of_lines, answered = LINES[name]
+    for labels in labels_of_lines:
+        units = [{**first["units"][0], "label": label} for label in labels]
+        log.append({**first, "units": units, "status": "abstained" if None in labels else "verdict"})
+    done = evaluated(gold, log)
+    assert done.code == 0, done.err
+    assert done.json["counts"]["units"]["answered"] == 2 + answered
+    assert done.json["counts"]["cases"]["answered"] == 1 + bool(answered)
