@@ -403,7 +403,8 @@ class _Builder:
                 self._reject_all(error, read_cases)
                 continue
             assert labels is not None
-            self.averaged_ids.update(case.id for case in cases)
+            if have_different_labels(labelled_cases):
+                self.averaged_ids.update(case.id for case in cases)
             for case in cases:
                 row = with_labels(self.judge, case.row, labels)
                 joined_cases[case.id] = replace(case, gold=labels, row=row)

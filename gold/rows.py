@@ -269,14 +269,14 @@ def with_labels(judge: Judge, row: Mapping[str, Any], gold: Values) -> Row:
 
 
 def have_different_labels(cases: Sequence[Case]) -> bool:
-    """Whether cases with equal inputs have different labels, or different labels of one rater."""
-    labels_by_rater: dict[str, set[Values]] = {}
+    """Whether cases with equal inputs have different labels of one unit, or different ones of one rater."""
+    labels_of_unit: dict[tuple[str, int], set[Value]] = {}
     for case in cases:
-        if case.known and case.gold is not None:
-            labels_by_rater.setdefault("", set()).add(case.gold)
-        for rater, labels in case.ratings.items():
-            labels_by_rater.setdefault(rater, set()).add(labels)
-    return any(len(labels) > 1 for labels in labels_by_rater.values())
+        for rater, labels in {"": case.gold or (), **case.ratings}.items():
+            for unit, label in enumerate(labels):
+                if label is not None:
+                    labels_of_unit.setdefault((rater, unit), set()).add(label)
+    return any(len(labels) > 1 for labels in labels_of_unit.values())
 
 
 def _join_ratings(judge: Judge, cases: Sequence[Case]) -> dict[str, Values]:

@@ -291,6 +291,17 @@ def test_scores_for_equal_inputs_become_their_mean(scores: tuple[int, ...], colu
     assert (note in gold.notes) == (len(set(scores)) > 1)
 
 
+@pytest.mark.parametrize("rater", ["", "ann"])
+def test_labels_of_other_units_for_equal_inputs_are_joined_and_are_no_mean(rater: str) -> None:
+    rows: list[dict[str, Any]] = []
+    for labels in (["faithful", None], [None, "invented"]):
+        row: dict[str, Any] = {"reference": "It is so.", "sentences": ["It is.", "It is not."]}
+        rows.append({**row, "ratings": {rater: labels}} if rater else {**row, "labels": labels})
+    gold = Gold.of(rows, "cognibench")
+    assert [case.gold for case in gold.cases] == [("faithful", "invented")]
+    assert not [note for note in gold.notes if "mean" in note]
+
+
 def test_labels_for_equal_inputs_are_refused_with_their_number_and_the_next_step(made: str) -> None:
     rows = reply_rows(12)
     rows.append({**rows[0], "label_ann": "hold"})
