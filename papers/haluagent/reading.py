@@ -21,10 +21,10 @@ _MARKS: Final = re.compile(r"[*_\"“”'‘’()\[\]{}【】「」《》`]")
 _LINE_MARK: Final = re.compile(r"^[>#\-•\s]+", re.MULTILINE)
 _INITIALS: Final = {"t": True, "f": False}
 _SIGNS: Final = {
-    re.compile(r"[√✓✔✅☑](?:\ufe0f)?(?:\s*(?:true|正确))?"): "正确",
-    re.compile(r"[×✗✘❌✖](?:\ufe0f)?(?:\s*(?:false|错误))?"): "错误",
+    re.compile(r"[√✓✔✅☑](?!\s*\d)(?:\ufe0f)?(?:\s*(?:true|正确))?"): "正确",
+    re.compile(r"(?<!\d)(?<!\d )[×✗✘❌✖](?!\s*\d)(?:\ufe0f)?(?:\s*(?:false|错误))?"): "错误",
 }
-"""Marks of right and wrong, alone or before the word -> the word."""
+"""Marks of right and wrong, alone or before the word -> the word; not signs of arithmetic, as in 3 × 4 and √9."""
 _END: Final = re.compile(r"(?<=[.!?。！？\n])\s*")
 _ACCORDING: Final = (
     r"(?:(?:based on|according to|as far as|to the best of|to my|from what|in my)\b[^,.;]{0,60}, ?"
@@ -98,6 +98,7 @@ _AFFIRMED: Final = re.compile(
 """A clause that names the one option it is for."""
 _INSTEAD: Final = re.compile(r"\bnot (?:option )?[A-D] but ")
 _BUT: Final = re.compile(r"^但是?|\bbut\b")
+_CONDITION: Final = re.compile(r"\b(?:if|unless|assuming)\b|如果|假如|除非")
 _SET_ASIDE: Final = re.compile(
     r"\b(?:not|wrong|incorrect|false|neither|rule out|ruled out|seems?|looks?|tempting|at first)\b"
     r"|不|错|排除|缺乏|没有|无|看起来|似乎|吗|[?？]"
@@ -263,6 +264,8 @@ def _letter_left(text: str) -> Letter | None:
     if not clauses:
         return None
     *earlier, last = clauses
+    if any(_CONDITION.search(clause.lower()) for clause in earlier):
+        return None
     if not all(_SET_ASIDE.search(clause.lower()) for clause in earlier):
         return None
     last = _INSTEAD.sub("but ", last)

@@ -18,6 +18,7 @@ TRUTHS = {
         This statement is true. | That is right. | It is correct. | I think it's true.
         I have doubts about the date.\\nThe answer is true. | 正确 | 正确。 | 对 | 对的 | 是的。
         True, he was born in 1606. | Yes, it is correct. | 回答：正确 | 正确，伦勃朗出生于1606年7月15日。
+        Correct: 3 × 4 is 12. | True, since 2×3 = 6. | 正确，面积是3×4米。 | √ | ✓ True | True: √9 is 3.
         Based on what I know, the statement is correct. | True because it is recorded.
         这是正确的。 | 答案：正确 | 答案是正确的 | 没错 | 属实 | True. He was born in 1606. | ｔｒｕｅ
     """,
@@ -28,6 +29,7 @@ TRUTHS = {
         不是 | 否 | 错 | 这是错误的。 | 答案：错误 | False. It was in 1815.
         No, the correct answer is 1902. | 不正确，应为1902年。 | 根据我的知识，这个答案是错误的。
         The answer is incorrect because he was born in 1607. | Incorrect: it should be 1607.
+        × | ✗ false | ×，应为1607年。 | False: 3 × 4 is 12.
         错，应该是1607年。 | No. It is false, because he was born later.
     """,
     None: """
@@ -55,7 +57,7 @@ CHOICES: dict[str | None, str] = {
     None: """
         Option B is wrong. | Option B, which is wrong. | 选项B不正确 | I would rule out B.
         Some would choose B, but I am not sure.
-        If the answer is B, he was born in July. | 答案是A还是B？
+        If the answer is B, he was born in July. | If A is wrong, B is right. | 如果A错了，答案是B | 答案是A还是B？
         A or B | The answer is A or B. | A, B | The answer is A/B. | A good question. | E | Bravo
         14 June 1605 or 15 July 1606 | 以上都不对 | The answer is not A. | A is wrong. | 答案不是A。
         I would not choose C. | Neither A nor B is correct. | Is the answer A? | A. 15 July 1606 | A.\\nB.
