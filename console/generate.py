@@ -157,7 +157,7 @@ def _short_documents_words(documents: Sequence[Document], turns: Range, words: R
     short_count = sum(length < needed for length in lengths)
     if not short_count:
         return ""
-    fitting = max(5, lengths[0] // 10 * 5)  # about half of the shortest document
+    fitting = min(words.low, max(5, lengths[0] // 10 * 5))  # about half of the shortest document
     return (
         f"{short_count} of {plural(len(lengths), 'document')} have fewer words ({lengths[0]} to {lengths[-1]}) than "
         f"the {needed} that {turns.low} answers of {words.low} words or more take: longer documents, or "

@@ -155,6 +155,33 @@ def test_short_documents_are_told_what_to_ask() -> None:
     assert len(read_jsonl(Path("d.jsonl"))) == 15
 
 
+@pytest.mark.parametrize(
+    ("count", "turns", "words", "fitting"),
+    [
+        (190, "5", "40-60", "--turns 1 --words 40-60"),
+        (30, "3", "40-200", "--turns 1 --words 15-200"),
+        (8, "5", "2-4", "--turns 1 --words 2-4"),
+    ],
+)
+def test_short_documents_are_named_with_a_range_that_can_be_asked_for(
+    count: int, turns: str, words: str, fitting: str
+) -> None:
+    write_jsonl(Path("docs.jsonl"), [{"id": "d", "text": "word " * count}])
+    done = cli(
+        "generate",
+        "dialogue",
+        "--input",
+        "docs.jsonl",
+        "--output",
+        "d.jsonl",
+        "--turns",
+        turns,
+        "--words",
+        words,
+    )
+    assert f"or {fitting}, fit together" in done.err
+
+
 def test_rejected_dialogues_are_kept_apart_and_set_the_exit_code() -> None:
     write_jsonl(Path("docs.jsonl"), docs(2))
     argv = (*WRITING, "--words", "900-950")
