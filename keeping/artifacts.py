@@ -261,7 +261,7 @@ class Store:
                 shelf.point(name, copied.version)
         return [target.load(artifact.ref) for artifact in versions]
 
-    def _needed_by(self, artifact: Artifact) -> list[Artifact]:
+    def _needed_by(self, artifact: Artifact) -> Sequence[Artifact]:
         """Return the versions that a version needs, each before the ones that need it, and the version itself last."""
         versions: list[Artifact] = []
         references = list(artifact.about.verifiers)
