@@ -56,7 +56,7 @@ from ..report.scores import (
 )
 from ..report.table import Table
 from ..report.verdict import VerdictCard, comparison_card, evaluation_card, has_too_few_answers
-from ..report.views import cascade_parts, cascade_price, comparison_parts, evaluation_parts
+from ..report.views import cascade_parts, cascade_price, comparison_parts, comparison_scores, evaluation_parts
 from .inputs import (
     answering_model,
     judge_of,
@@ -206,7 +206,10 @@ def compare_command(options: CompareOptions) -> Result:
         body.append(card)
         return Result(data=terminal.data, body=body)
     next_step = "next: --verbose has every metric and test; --output F.json keeps them"
-    return Result(data=terminal.data, body=[comparison_card(terminal.data, notes, next_step)])
+    card = comparison_card(terminal.data, notes, next_step)
+    if options.repeats > 1:  # asked for their spread, which the card does not show
+        return Result(data=terminal.data, body=[*comparison_scores(terminal.data), card])
+    return Result(data=terminal.data, body=[card])
 
 
 def cascade_command(options: CascadeOptions) -> Result:

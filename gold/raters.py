@@ -259,17 +259,24 @@ def _stratum(ratings: Mapping[str, Value], label: Value | None) -> str:
     return "single"
 
 
-def rating_columns(cases: Iterable[Case]) -> tuple[dict[str, list[Value | None]], list[str]]:
-    """Return rater -> label of each rated unit (``None``: skipped), and the group of each of these units."""
+def rating_columns(
+    cases: Iterable[Case], *, without: Collection[Category] = ()
+) -> tuple[dict[str, list[Value | None]], list[str]]:
+    """Return rater -> label of each rated unit (``None``: skipped), and the group of each of these units.
+
+    Units of a category of ambiguity that ``without`` names are left out.
+    """
     raters: set[str] = set()
     groups: list[str] = []
     ratings_of_units: list[dict[str, Value]] = []
     for case in cases:
         if case.ratings:
             raters.update(case.ratings)
-            for ratings in unit_ratings(case):
-                groups.append(case.group)
-                ratings_of_units.append(ratings)
+            categories = ambiguity(case.row, case)
+            for ratings, category in zip(unit_ratings(case), categories, strict=True):
+                if category not in without:
+                    groups.append(case.group)
+                    ratings_of_units.append(ratings)
     columns: dict[str, list[Value | None]] = {}
     for rater in sorted(raters - {RESOLVED}):
         columns[rater] = [ratings.get(rater) for ratings in ratings_of_units]
@@ -312,7 +319,7 @@ def ceiling_of(gold: GoldData, *, only: Collection[str] | None = None) -> Ceilin
         if only is None or case.id in only:
             cases.append(case)
     columns, groups = rating_columns(cases)
-    if not _share_a_unit(columns):
+    if not share_a_unit(columns):
         return None
     from ..evaluation.agreement import human_ceiling  # numpy is not loaded to read gold
 
@@ -327,7 +334,7 @@ def name_raters(ceiling: Ceiling, gold: GoldData) -> Ceiling:
     return ceiling
 
 
-def _share_a_unit(columns: Mapping[str, Sequence[Value | None]]) -> bool:
+def share_a_unit(columns: Mapping[str, Sequence[Value | None]]) -> bool:
     """True where some unit has labels of two raters."""
     labels_of_units = zip(*columns.values(), strict=True)
     return any(len(labels) - labels.count(None) > 1 for labels in labels_of_units)

@@ -33,6 +33,8 @@ RESOLVED = "resolved"
 Category: TypeAlias = Literal["sentiment", "relation", "other", "unknown"]
 """Why a unit is ambiguous, in the words of people; ``unknown`` where the row names no category. It is never guessed."""
 CATEGORIES: tuple[Category, ...] = get_args(Category)
+NAMED_CATEGORIES: tuple[Category, ...] = ("sentiment", "relation", "other")
+"""The categories that only a rater gives."""
 _RATER_COLUMN = "rater"
 """The column for the rater of a row's label, where a file has a row for each rater."""
 

@@ -10,12 +10,13 @@ from ..evaluation.agreement import Agreement, Ceiling, human_ceiling, rater_agre
 from ..evaluation.votes import Rule
 from ..gold.goldset import Gold, convert_gold, describe
 from ..gold.mapping import MappingLike, RowMapping, make_mapping
-from ..gold.raters import Strata, name_raters, rating_columns, rules_of, strata
+from ..gold.raters import Strata, name_raters, rating_columns, rules_of, share_a_unit, strata
 from ..gold.rejects import Problem, Rejects
+from ..gold.rows import NAMED_CATEGORIES
 from ..gold.splits import PARTS, Shares, near_groups_words
 from ..keeping.artifacts import Store
 from ..programs.judge import Judge
-from .scores import agreement_tables, ceiling_card, ceiling_table, rules_table
+from .scores import agreement_tables, ceiling_card, ceiling_table, certain_table, rules_table
 from .shown import Shown, score_record
 from .table import Table, table
 
@@ -32,6 +33,9 @@ class GoldAgreement(Shown):
     measured: Agreement  # raw agreement, Krippendorff's alpha, Cohen's kappa of pairs, by label
     ceiling: Ceiling  # each rater against the others, by the judge's metrics
     rules: Mapping[Rule, Strata]  # rule -> units by the agreement of their raters
+    certain: Agreement | None = (
+        None  # of the units that nobody called ambiguous; None where somebody called none so
+    )
 
     def parts(self) -> list[Table | str]:
         """Return the tables of agreement, of the ceiling, and of the rules."""
@@ -40,6 +44,8 @@ class GoldAgreement(Shown):
         line = f"{self.gold}: {len(measured.raters)} raters, {rated}; {measured.skipped} units with fewer ratings"
         parts: list[Table | str] = [line]
         parts.extend(agreement_tables(measured))
+        if self.certain is not None:
+            parts.append(certain_table(self.certain, measured))
         parts.append(ceiling_table(self.ceiling))
         parts.append(rules_table(self.rules))
         return parts
@@ -79,6 +85,8 @@ class GoldAgreement(Shown):
                 "by_category": units.ambiguous,
             }
         data: dict[str, Any] = {"gold": self.gold, "judge": self.judge, **asdict(self.measured)}
+        if self.certain is not None:
+            data["certain"] = asdict(self.certain)
         return data | {"ceiling": ceiling_card(self.ceiling), "rules": rules}
 
 
@@ -112,7 +120,8 @@ def agreement(
 
 def agreement_of(gold: Gold) -> GoldAgreement:
     """Return the agreement of the raters of a gold set, which nobody merged. Raises what :func:`agreement` raises."""
-    ratings, groups = rating_columns(gold.cases + gold.ambiguous)
+    rated = gold.cases + gold.ambiguous
+    ratings, groups = rating_columns(rated)
     names = list(ratings)
     if len(names) < 2:
         who = f"one rater, {names[0]}" if names else "no rater"
@@ -125,12 +134,17 @@ def agreement_of(gold: Gold) -> GoldAgreement:
     strata_by_rule: dict[Rule, Strata] = {}
     for rule in rules_of(judge.answer.scale):
         strata_by_rule[rule] = strata(gold, rule)
+    certain = None
+    certain_ratings, certain_groups = rating_columns(rated, without=NAMED_CATEGORIES)
+    if len(certain_groups) < len(groups) and share_a_unit(certain_ratings):
+        certain = rater_agreement(certain_ratings, judge.comparison, groups=certain_groups)
     return GoldAgreement(
         gold=gold.name,
         judge=judge.name,
         measured=rater_agreement(ratings, judge.comparison, groups=groups),
         ceiling=name_raters(human_ceiling(ratings, judge.metric, judge.comparison, groups=groups), gold),
         rules=strata_by_rule,
+        certain=certain,
     )
 
 

@@ -350,6 +350,21 @@ def agreement_tables(agreement: Agreement) -> list[Table]:
     return tables
 
 
+def certain_table(certain: Agreement, everything: Agreement) -> Table:
+    """Return the agreement on the units that no rater called ambiguous (FECT, section 2.4)."""
+    undefined = _undefined_words(certain)
+    over = f"{certain.units} of {everything.units} units"
+    rows: list[list[object]] = [
+        ["raw agreement", certain.raw, over],
+        ["Krippendorff's alpha", certain.alpha or undefined, over],
+    ]
+    if len(certain.pairs) == 1:
+        rows.append(["Cohen's kappa", certain.pairs[0].kappa or undefined, over])
+    return table(
+        "Without the units that a rater called ambiguous", ["measure", "value [95 % interval]", "over"], rows
+    )
+
+
 def _pair_table(agreement: Agreement) -> Table:
     """Return a row for each of the pairs of raters that agree least."""
     is_closed = bool(agreement.table)

@@ -79,9 +79,7 @@ def comparison_parts(data: ResultData, *notes: str) -> list[Table | str]:
     ``notes`` are lines that stand before those of the decisions.
     """
     judges, tests = data["judges"], data["tests"]
-    parts: list[Table | str] = []
-    for metric in data.get("metrics") or judges[0]["scores"]:
-        parts.append(_score_table(data, metric))
+    parts: list[Table | str] = list(comparison_scores(data))
     references = references_in(data.get("references"))
     parts += reference_tables(references, data["metric"], " on the same cases")
     parts.append(_answer_table(data))
@@ -96,11 +94,17 @@ def comparison_parts(data: ResultData, *notes: str) -> list[Table | str]:
     return parts
 
 
-def comparison_tables(data: ResultData) -> list[Table]:
-    """Return the tables of a comparison for a paper: the scores by each metric, and the paired tests."""
-    tables: list[Table] = []
+def comparison_scores(data: ResultData) -> list[Table]:
+    """Return the scores of a comparison, a table for each metric; of several repeats with mean and deviation."""
+    tables = []
     for metric in data.get("metrics") or data["judges"][0]["scores"]:
         tables.append(_score_table(data, metric))
+    return tables
+
+
+def comparison_tables(data: ResultData) -> list[Table]:
+    """Return the tables of a comparison for a paper: the scores by each metric, and the paired tests."""
+    tables = comparison_scores(data)
     if data["tests"]:
         tables.append(_test_table(data))
     return tables

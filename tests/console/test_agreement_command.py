@@ -1,5 +1,6 @@
 """``jurist gold agreement``: tables for people, one JSON object for machines."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -15,10 +16,29 @@ ROWS = [  # factual, and what ann, bob and cem said
 ]
 
 
-def test_json_holds_every_coefficient_the_ceiling_and_the_rules() -> None:
+def _write_gold(rows: Sequence[tuple[str, ...]]) -> None:
     lines = ["conversation,claim,factual,rater:ann,rater:bob,rater:cem,ambiguity"]
-    lines += [",".join([f"c{number}", "x", *row]) for number, row in enumerate(ROWS)]
+    lines += [",".join([f"c{number}", "x", *row]) for number, row in enumerate(rows)]
     Path("gold.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def test_agreement_without_what_a_rater_called_ambiguous_is_that_of_the_other_rows() -> None:
+    _write_gold([row for row in ROWS if not row[-1]])
+    others = ok("gold", "agreement", "fect", "gold.csv", "--json")
+    assert "certain" not in others.json
+    assert "called ambiguous" not in others.people
+    _write_gold(ROWS)
+    everything = ok("gold", "agreement", "fect", "gold.csv", "--json")
+    certain = everything.json["certain"]
+    assert {name: others.json[name] for name in certain} == certain
+    assert certain["units"] == 4 < everything.json["units"]
+    assert "Without the units that a rater called ambiguous" in everything.people
+    _write_gold([(*row[:4], "other") for row in ROWS])
+    assert "certain" not in ok("gold", "agreement", "fect", "gold.csv", "--json").json
+
+
+def test_json_holds_every_coefficient_the_ceiling_and_the_rules() -> None:
+    _write_gold(ROWS)
     found = ok("gold", "agreement", "fect", "gold.csv", "--json").json
     assert found["raters"] == ["ann", "bob", "cem"]
     assert [(pair["first"], pair["second"], pair["units"]) for pair in found["pairs"]] == [

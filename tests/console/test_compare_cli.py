@@ -105,6 +105,8 @@ def test_a_better_judge_is_said_to_be_better_and_holm_corrects(serve: Callable[.
     assert server.count == 3 * 2 * 42
     assert "fect@1 against fect:basic: better" in done.people
     assert "over 2 repeats" in done.people
+    for metric in ("f1", "precision", "recall"):
+        assert f"{metric} (mean ± sd over 2 repeats)" in done.people
 
 
 def test_scores_are_compared_by_their_deviation() -> None:
