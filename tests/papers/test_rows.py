@@ -1,6 +1,7 @@
 """The tables of docs/papers.md: each row of the papers once, with a test that exists or a command that can be typed."""
 
 import ast
+import inspect
 import json
 import re
 import shlex
@@ -12,6 +13,7 @@ import pytest
 from pages import ROOT
 
 from jurist.cli import build_parser
+from jurist.signatures.fect import Fect3D
 
 ROWS = 197
 FEWEST_AS_THE_PAPER = 180
@@ -89,6 +91,11 @@ def test_the_guideline_has_two_sentences_of_each_tier() -> None:
         assert steps == ["rational", "grounded", "irrefutable"][: len(steps)]
         assert len(steps) == {"misleading": 1, "speculative": 2, "reliable": 3, "irrefutable": 2}[tier]
         assert ("? No:" in reason) == (tier != "irrefutable")
+
+
+def test_the_3d_prompt_in_xml_has_the_words_of_the_judge() -> None:
+    in_xml = (ROOT / "docs" / "fect_3d_xml.txt").read_text(encoding="utf-8")
+    assert f"<task>\n{inspect.cleandoc(Fect3D.__doc__ or '')}\n</task>" in in_xml
 
 
 def test_the_walks_are_those_that_the_page_names() -> None:

@@ -48,8 +48,11 @@ class Model:
             self.refusals += 1
             factual = self.refusals % 5 != 0
         if in_xml:
-            label = "factual" if factual else "non_factual"
-            return f"<reasoning>The agent speaks of it.</reasoning>\n<label>{label}</label>"
+            label, other = ("factual", "non_factual") if factual else ("non_factual", "factual")
+            said = f"<reasoning>That it is {other} would need another message.</reasoning>"
+            if "<statement>" in last:
+                said = f"<statement><text>{claim}</text>{said}<verified>yes</verified></statement>\n{said}"
+            return f"{said}\n<label>{label}</label>"
         fields: dict[str, Any] = {"factual": factual}
         if "`reasoning`" in outputs:
             fields = {"reasoning": "The agent speaks of it."} | fields
@@ -128,17 +131,24 @@ def test_from_claims_to_the_last_table(serve: Any, fake_key: str) -> None:
     assert runs["fect:basic"]["mean"] < 0.9
     assert (runs["fect-3d:basic"]["mean"], runs["fect-3d:basic"]["sd"]) == (1.0, 0.0)
 
-    # B.6 and HallOumi: the prompt in XML, and verdicts of a detector that was run elsewhere
-    prompt = ROOT / "docs" / "fect_xml.txt"
-    ok("new", "fect-xml", "--from", prompt, "--labels", "factual,non_factual")
+    # B.6 and HallOumi: the prompts in XML, and verdicts of a detector that was run elsewhere
+    for prompt in ("fect_xml", "fect_3d_xml"):
+        file = ROOT / "docs" / f"{prompt}.txt"
+        ok("new", prompt.replace("_", "-"), "--from", file, "--labels", "factual,non_factual")
     sides = ("factual", "non_factual")
     write_jsonl(Path("halloumi.jsonl"), [{**row, "label": sides[n % 2]} for n, row in enumerate(unlabelled)])
-    others = ("fect-3d:basic", "fect_xml.py:judge:basic", "recorded:halloumi.jsonl")
+    others = (
+        "fect-3d:basic",
+        "fect_xml.py:judge:basic",
+        "fect_3d_xml.py:judge:basic",
+        "recorded:halloumi.jsonl",
+    )
     compared = ok("compare", *others, "--gold", "gold.jsonl", *at, "--json").json
     scores = {judge["name"]: judge["scores"]["f1"]["value"] for judge in compared["judges"]}
     assert scores["recorded:halloumi.jsonl"] == 1.0 > scores["fect-xml:basic"] > 0.6
+    assert scores["fect-3d-xml:basic"] == 1.0
     in_xml = [hit for hit in server.hits if "<claim>" in str(hit.body["messages"])]
-    assert len(in_xml) == len(rows) - 1
+    assert len(in_xml) == 2 * (len(rows) - 1)
 
     # the prompts compiled, which the paper does not do
     search = ("--optimizer", "opro", "--set", "steps=2", "--split", "30/20/50", "--no-words", "--json")
