@@ -11,11 +11,13 @@ from .evaluation.votes import Sampling as Sampling
 from .gold.goldset import Gold as Gold
 from .gold.mapping import RowMapping as RowMapping
 from .gold.rejects import Rejects as Rejects
+from .jobs.assessing import assess as assess
 from .jobs.cascading import Cascade as Cascade
 from .jobs.comparing import Comparison as Comparison
 from .jobs.compiling import Compiled as Compiled
 from .jobs.compiling import compile as compile
 from .jobs.exporting import export as export
+from .jobs.generation import generate as generate
 from .jobs.gold_plan import plan_gold as plan_gold
 from .jobs.judges import judge as judge
 from .jobs.judges import load as load

@@ -42,10 +42,14 @@ ARGUMENTS: Mapping[str, str] = {
     "--api-key-env": 'model=jurist.Model(key_env="{}")',
     "--ask-old": "ask_old=True",
     "--at-least": "at_least={}",
+    "--benchmark": 'benchmark="{}"',
+    "--calibration": 'calibration="{}"',
     "--cases": "cases={}",
+    "--characters": "characters={}",
     "--combine": 'combine="{}"',
     "--concurrency": "concurrency={}",
     "--embedder": 'embedder="{}"',
+    "--fact-judge": 'fact_judge="{}"',
     "--field": 'field="{}"',
     "--force": "force=True",
     "--fresh": "fresh=True",
@@ -75,6 +79,8 @@ ARGUMENTS: Mapping[str, str] = {
     "--output": 'output="{}"',
     "--own-answer": 'own_answer="{}"',
     "--panel": "model=jurist.Model.panel(...)",
+    "--per-cell": "per_cell={}",
+    "--per-document": "per_document={}",
     "--patience": "model=jurist.Model(patience={})",
     "--price-in": "model=jurist.Model(price_in={})",
     "--price-out": "model=jurist.Model(price_out={})",
@@ -93,13 +99,18 @@ ARGUMENTS: Mapping[str, str] = {
     "--set": "options={}",
     "--split": "shares={}",
     "--store": 'store="{}"',
+    "--tasks": 'tasks="{}"',
     "--temperature": "model=jurist.Model(temperature={})",
     "--threshold": "threshold={}",
     "--timeout": "model=jurist.Model(timeout={})",
     "--tokens-per-row": "tokens_per_row={}",
     "--trust": "trust=True",
+    "--turns": 'turns="{}"',
+    "--types": 'types="{}"',
+    "--unanswered": 'unanswered="{}"',
     "--use": "use=True",
     "--verifier": "verifiers=...",
+    "--words": 'words="{}"',
 }
 """Option of the command line -> the argument of Python that says the same; ``{}`` is the place of its value."""
 _PAIRS: Mapping[str, str] = {
@@ -116,7 +127,7 @@ _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 _WITH_VALUE = re.compile(
     r"(?P<flag>(?<![\w-])--[a-z][a-z-]*[a-z])"
     r"(?: (?P<value>'[^']*'|[^\s;,)]*?[=/:][^\s;,)]*?(?=[:.]?(?:[\s;,)]|$))|\w+(?:,\w+)+|[A-Z][A-Z.a-z]*(?![\w-])"
-    r"|\d[\d.]*\d|\d|json|chat|plain|unanimous|majority|adjudicated|reviewed|median|mean"
+    r"|\d+-\d+|\d[\d.]*\d|\d|json|chat|plain|unanimous|majority|adjudicated|reviewed|median|mean"
     r"|(?<=--own-answer )\w+|(?<=--language )(?:en|zh)(?!\w)))?"
 )
 """An option, and what stands behind it if that is a value: a pair, a path, a number, a placeholder, a known word."""
@@ -135,12 +146,14 @@ class _Call(NamedTuple):
 CALLS: Mapping[str, _Call] = {
     "artifacts list": _Call("artifacts"),
     "artifacts refit": _Call("refit"),
+    "assess": _Call("assess", ("benchmark",), takes_list=True),
     "cascade": _Call("cascade", ("gold",), takes_list=True),
     "compare": _Call("compare", ("gold",), takes_list=True),
     "compile": _Call("compile", ("gold",)),
     "evaluate": _Call("evaluate", ("gold",)),
     "export": _Call("export"),
     "gate": _Call("gate", ("gold",)),
+    "generate": _Call("generate", ("documents", "output")),
     "gold agreement": _Call("agreement"),
     "gold check": _Call("check_gold"),
     "gold import": _Call("import_gold"),

@@ -64,7 +64,7 @@ class AssessOptions(
     PaidOptions,
     Endpoint,
     command="assess",
-    does="generate.assess_models",
+    does="generate.assess_command",
     helps={
         "temperature": "of the models, 0 to 2 (default: 1 with --top-p 0.7 as C-FAITH, 0.3 as FAITHQA, else 0.7)",
         "concurrency": "answers in flight at once (default: 8)",

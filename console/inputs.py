@@ -22,10 +22,10 @@ from ..errors import UsageError
 from ..gold.writing import check_files
 from ..keeping.artifacts import Store
 from ..keeping.loaders import load_judge
-from ..keeping.loading import LoadedJudge, default_temperature, reached_as
+from ..keeping.loading import LoadedJudge, reached_as
 from ..keeping.paying import Start
 from ..programs.options import JUDGE_OPTIONS
-from .rows import check_apart, store_of
+from .rows import check_apart
 
 if TYPE_CHECKING:
     from ..arguments.compile import CompileOptions
@@ -71,10 +71,6 @@ def verifier_model(options: VerifierOptions, timeout: float, seed: int) -> Model
             raise UsageError("--judge-api-base is the address of no model", hint="add --judge-model")
         return None
     return Model(name=options.judge_model, api_base=options.judge_api_base, timeout=timeout, seed=seed)
-
-
-_LABELLING_SAMPLES = 5
-"""Judgements of a response where the options name no number (CogniBench section 3.2)."""
 
 
 def judge_of(
@@ -147,17 +143,6 @@ def loaded_of(reference: str, options: AskedOptions, store: Store) -> LoadedJudg
     return loaded.with_model(answering_model(options))
 
 
-def labelling(options: "AssessOptions", default: str) -> LoadedJudge:
-    """Return who labels what models wrote, with the model of the options; what is left open is left to the judge."""
-    store = store_of(options)
-    loaded = judge_of(options.judge or default, options, store, options.judge_model)
-    if options.samples is None and loaded.word_rule is None:
-        loaded = judge_of(
-            options.judge or default, options, store, options.judge_model, samples=_LABELLING_SAMPLES
-        )
-    return loaded.with_model(labelling_model(options))
-
-
 def labelling_model(options: "AssessOptions") -> Model:
     """Return the model of those who label."""
     return Model(
@@ -166,17 +151,6 @@ def labelling_model(options: "AssessOptions") -> Model:
         timeout=options.timeout,
         seed=options.seed,
     )
-
-
-def target_of(
-    options: "AssessOptions", name: str, temperature: float | None = None, top_p: float | None = None
-) -> Model:
-    """Return a model that is assessed, drawing as the paper's models do where the options say nothing else."""
-    if name == OFFLINE:
-        options = replace(options, api_base=None)
-    elif options.top_p is None:
-        options = replace(options, top_p=top_p)
-    return default_temperature(Model.of(options, name=name), 2, temperature)
 
 
 def settings_of(pairs: Sequence[str]) -> dict[str, str]:

@@ -1,31 +1,45 @@
-"""Assessments of models: calibration of the judge, the replies of each model, and what all of it takes."""
+"""Assessments of models: calibration of the judge, the replies of each model, and what all of it takes.
 
+Each paper has a kind of benchmark of its own: what its rows look like, and how models are assessed on them
+(:class:`BenchmarkKind`).
+"""
+
+import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, ClassVar, Protocol, TypeAlias
+from importlib import import_module
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
 from ..cases import Case
 from ..engines.channel import CallContext
 from ..engines.meter import Budget
 from ..engines.models import Model, connect
-from ..errors import UsageError
+from ..errors import UsageError, checked
 from ..evaluation.checked_items import items_of
+from ..evaluation.intervals import Share
+from ..evaluation.prevalence import Prevalence
 from ..gold.goldset import Gold
-from ..keeping.loading import LoadedJudge
+from ..gold.rejects import Rejects
+from ..gold.sources import read
+from ..keeping.artifacts import Store
+from ..keeping.loading import LoadedJudge, default_temperature
+from ..keeping.paying import Start
 from ..programs.asking import Asker
 from ..programs.judge import Judge
 from ..programs.languages import case_texts
 from ..programs.settings import AskSettings
 from ..programs.state import PromptState
 from ..programs.verdicts import Verdict
+from ..report.shown import Shown
 from ..report.table import Table
 from .estimate import Ask, CostEstimate, Size, Span
 from .generation import job_id
+from .judges import JudgeLike, as_items, load_for_new_rows, load_reference
 from .measuring import make_judge_ask, spread_evenly
 from .sealed_rows import select_unseen
-from .surface import Surface
+from .surface import GoldLike, ModelLike, Surface, make_model, open_store, read_gold
 
 Calibrated: TypeAlias = list[tuple[Case, Verdict]]
 """Rows of gold with the verdicts of the judge."""
@@ -101,6 +115,10 @@ class Assessment(ABC):
     @abstractmethod
     def view(self, results: list[Any]) -> View:
         """Return the results of all models, as :meth:`model_result` gave them, as tables and JSON."""
+
+    @abstractmethod
+    def figures(self, results: list[Any]) -> list[dict[str, object]]:
+        """Return a record for each figure of each model; see :func:`figure`."""
 
     @property
     def judged_count(self) -> int:
@@ -191,7 +209,35 @@ def judge_cases(
     return [next(verdicts) if case else None for case in cases]
 
 
-def assess(work: Assessment, surface: Surface) -> tuple[list[ModelResult], dict[str, Any]]:
+def figure(
+    model: str, table: str, measure: str, share: Share | None, corrected: Prevalence | None = None
+) -> dict[str, object]:
+    """Return a figure of a model as a record: its value with its interval, its denominator, and its correction.
+
+    Args:
+        model: the model's name.
+        table: the name of the table that it stands in.
+        measure: its name there.
+        share: the figure; ``None`` where nothing was counted.
+        corrected: the figure without the errors of the judge; ``None`` where it is not corrected.
+    """
+    share = share or Share(count=0.0, of=0.0, groups=0)
+    corrected = corrected or Prevalence(raw=None)
+    return {
+        "model": model,
+        "table": table,
+        "measure": measure,
+        "value": share.value,
+        "low": share.low,
+        "high": share.high,
+        "of": share.of,
+        "corrected": corrected.value,
+        "corrected_low": corrected.low,
+        "corrected_high": corrected.high,
+    }
+
+
+def assess_models(work: Assessment, surface: Surface) -> tuple[list[ModelResult], dict[str, Any]]:
     """Assess every model; return the results in the order of the models, and what was spent, by purpose."""
     doing = "calibrating, answering, judging" if work.held_out else "answering, judging"
     with surface.asking(work, doing) as (job, on_step):
@@ -220,3 +266,268 @@ def _ask_model(
         text = "".join(str(item.data) for item in items_of(verdict.value))
         replies.append((text, verdict.status == "failed"))
     return replies
+
+
+_PAPERS = ("haluagent", "faithqa", "cognibench")
+"""The papers with a kind of benchmark, in the order in which they are asked whether one is theirs."""
+_LABELLING_SAMPLES = 5
+"""Judgements of a response where nobody names a number (CogniBench section 3.2)."""
+Unanswered: TypeAlias = Literal["apart", "wrong"]
+"""A reply without an answer is in no rate, or is a hallucinated one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AssessmentRequest:
+    """A call of :func:`assess`, from which a kind of benchmark makes the assessment."""
+
+    benchmark: str
+    models: tuple[Model, ...]
+    judge: JudgeLike | None
+    judge_model: Model
+    judge_options: Mapping[str, Any]  # how the judge is asked, where it is given by name
+    concurrency: int
+    budget: Budget
+    seed: int
+    surface: Surface
+    limit: int | None = None
+    calibration: GoldLike | None = None
+    fact_judge: JudgeLike | None = None
+    per_cell: int | None = None
+    unanswered: Unanswered = "apart"
+    rejects: Rejects | None = None
+
+    def load_judge(self, default: str) -> LoadedJudge:
+        """Return the judge of what models write, with its model; ``default`` is its name where nobody names one."""
+        judge = self.judge or default
+        if not isinstance(judge, str):
+            return load_for_new_rows(judge, None, self.surface.store, self._given_options)
+        options = {**self.judge_options, "concurrency": self.concurrency}
+        loaded = self._load_by_name(judge, options)
+        if options.get("samples") is None and loaded.word_rule is None:
+            loaded = self._load_by_name(judge, {**options, "samples": _LABELLING_SAMPLES})
+        return loaded.with_model(self.judge_model)
+
+    def load_fact_judge(self, default: str) -> LoadedJudge:
+        """Return the judge of facts, with the judges' model; ``default`` is its name where nobody names one."""
+        judge = self.fact_judge or default
+        if not isinstance(judge, str):
+            return load_for_new_rows(judge, None, self.surface.store, {})
+        loaded = self._load_by_name(judge, {"concurrency": self.concurrency})
+        self.surface.note(loaded.note)
+        return loaded.with_model(self.judge_model)
+
+    def _load_by_name(self, judge: str, options: Mapping[str, Any]) -> LoadedJudge:
+        """Return a judge by name, asked with a model whose settings are open yet."""
+        model = Model(name=self.judge_model.name)
+        return load_reference(judge, self.surface.store, model=model, **options)
+
+    @property
+    def _given_options(self) -> dict[str, Any]:
+        """The options of the judge that the call names."""
+        return {name: value for name, value in self.judge_options.items() if value is not None}
+
+    def work_arguments(
+        self,
+        judge: LoadedJudge,
+        bundled: str = "",
+        temperature: float | None = None,
+        top_p: float | None = None,
+    ) -> dict[str, Any]:
+        """Return the arguments of every assessment.
+
+        Args:
+            judge: the judge of what models write.
+            bundled: the gold that the judge is measured on where nobody names any; empty where it is not measured.
+            temperature, top_p: how the paper's models draw, where a model does not say so itself.
+        """
+        targets = []
+        for model in self.models:
+            if not model.offline and model.top_p is None:
+                model = replace(model, top_p=top_p)
+            targets.append(default_temperature(model, 2, temperature))
+        calibration = None
+        if bundled:
+            calibration = read_gold(bundled if self.calibration is None else self.calibration, judge.judge)
+        return {
+            "benchmark": self.benchmark,
+            "targets": tuple(targets),
+            "judge": judge,
+            "calibration": calibration,
+            "concurrency": self.concurrency,
+            "budget": self.budget,
+            "seed": self.seed,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchmarkKind:
+    """A kind of benchmark, which the module ``assess`` of a paper has as ``KIND``."""
+
+    recognises: Callable[
+        [Set[str]], bool
+    ]  # whether a benchmark whose first row has these columns is of the kind
+    plan: Callable[[AssessmentRequest], Assessment]
+    options: frozenset[str]  # the fields of a request that change something here and not on every benchmark
+    bundled: str = ""  # the name of the paper's own benchmark
+
+
+_OPTIONS_OF_KINDS = ("calibration", "fact_judge", "per_cell", "unanswered", "rejects")
+
+
+def plan_assessment(request: AssessmentRequest) -> Assessment:
+    """Return the assessment of a request: the first row of its benchmark decides the kind."""
+    kind = _kind_of(request.benchmark)
+    defaults = {item.name: item.default for item in fields(AssessmentRequest)}
+    for name in _OPTIONS_OF_KINDS:
+        if name not in kind.options and getattr(request, name) != defaults[name]:
+            flag = "--" + name.replace("_", "-")
+            raise UsageError(f"{flag} says nothing about {request.benchmark}", hint=f"leave out {flag}")
+    return kind.plan(request)
+
+
+def _kind_of(benchmark: str) -> BenchmarkKind:
+    """Return the kind of a benchmark: that of its name, else the first that takes the columns of its first row."""
+    kinds: list[BenchmarkKind] = []
+    for paper in _PAPERS:
+        kinds.append(import_module(f"jurist.papers.{paper}.assess").KIND)
+    for kind in kinds:
+        if kind.bundled == benchmark:
+            return kind
+    columns: set[str] = set()
+    for _, row in read(benchmark).rows[:1]:
+        columns = set(row)
+    return next(kind for kind in kinds if kind.recognises(columns))
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class AssessedModels(Shown):
+    """What :func:`assess` found of some models.
+
+    Attributes:
+        benchmark: what was asked.
+        judge: the judge of the replies, with its model, as JSON values.
+        results: each model's result, in their order: ``model``, ``failed`` (questions on which the machinery failed),
+            ``unusable`` (the share of questions without a usable answer), and the paper's figures.
+        answers: a row for each reply of each model, with what the judge said of it.
+        spend: calls, tokens and cost, by purpose.
+    """
+
+    benchmark: str
+    judge: Mapping[str, object]
+    results: tuple[Any, ...]
+    answers: tuple[Mapping[str, object], ...]
+    spend: Mapping[str, Any]
+    measured: Mapping[str, object]  # the figures as JSON values
+    body: tuple[Table | str, ...]  # what a notebook shows
+    figures: tuple[Mapping[str, object], ...]
+
+    @property
+    def headline(self) -> str:
+        """The models and the benchmark."""
+        names = ", ".join(result.model for result in self.results)
+        return f"{names} on {self.benchmark}"
+
+    def parts(self) -> list[Table | str]:
+        """Return the paper's tables, and notes."""
+        return list(self.body)
+
+    def records(self) -> list[Mapping[str, object]]:
+        """Return a row for each figure of each model, as the judge found it and corrected."""
+        return list(self.figures)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as plain JSON types, but for the answers."""
+        return {**self.measured, "judge": dict(self.judge), "spend": dict(self.spend)}
+
+
+@checked
+def assess(
+    models: ModelLike | Sequence[ModelLike],
+    benchmark: str | os.PathLike[str],
+    *,
+    judge: JudgeLike | None = None,
+    judge_model: ModelLike = "offline",
+    samples: int | None = None,
+    threshold: int | None = None,
+    strictness: str | None = None,
+    language: str | None = None,
+    calibration: GoldLike | None = None,
+    fact_judge: JudgeLike | None = None,
+    limit: int | None = None,
+    per_cell: int | None = None,
+    unanswered: Unanswered = "apart",
+    rejects: Rejects | None = None,
+    concurrency: int = 8,
+    budget: Budget | None = None,
+    seed: int = 0,
+    store: str | os.PathLike[str] | Store | None = None,
+    resume: bool = True,
+    fresh: bool = False,
+    surface: Surface | None = None,
+) -> AssessedModels:
+    """Let models answer a benchmark, and judge what they write: how often they hallucinate, as ``jurist assess``.
+
+    Args:
+        models: each is asked all questions; see :data:`ModelLike`.
+        benchmark: ``dialogues`` (the bundled prompts), rows of the judge ``cognibench``, or what
+            :func:`jurist.generate` wrote with ``dialogue``, ``haluagent`` or ``faithqa``.
+        judge: labels what models write; default: the latest compiled ``cognibench``, ``qa-conflict`` or
+            ``satisfaction``, as the benchmark demands, else its basic prompt.
+        judge_model: answers as the judge, where it is given by name.
+        samples, threshold: judgements of a response (default: 5), and how many of them make a hallucination (default:
+            more than half).
+        strictness, language: as for :func:`jurist.load`.
+        calibration: gold on which the judge is measured, so that its errors are taken out of the shares; default: the
+            paper's bundled set. Rows that the judge has seen are left out.
+        fact_judge: checks the facts of hallucinated responses on a benchmark of ``faithqa``.
+        limit: ask the first questions only.
+        per_cell: of ``faithqa``: so many queries of each task, topic and difficulty, drawn by lot.
+        unanswered: of ``haluagent``: replies without an answer are in no rate, or count as hallucinated (``wrong``).
+        rejects: takes the rows of a benchmark of ``haluagent`` that cannot be used; default: none may be bad.
+        concurrency: questions in flight at once.
+        budget: hard limits, for all models together.
+        seed: of draws.
+        store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
+        resume, fresh: continue an interrupted assessment, so that nothing is paid twice, or forget it.
+        surface: shows how the job goes, as the command line's does.
+
+    Raises:
+        GoldError: the benchmark or the calibration cannot be read.
+        UsageError: the judge does not label such replies, or an argument says nothing about this benchmark.
+        StoppedError: a signal, or a limit; paid answers are kept. ModelError: a model cannot be used at all.
+    """
+    opened = open_store(store)
+    place = surface or Surface(opened, Start(root=opened.checkpoints, resume=resume, fresh=fresh))
+    options = {"samples": samples, "threshold": threshold, "strictness": strictness, "language": language}
+    request = AssessmentRequest(
+        benchmark=os.fspath(benchmark),
+        models=tuple(map(make_model, as_items(models))),
+        judge=judge,
+        judge_model=make_model(judge_model),
+        judge_options=options,
+        concurrency=concurrency,
+        budget=budget or Budget(),
+        seed=seed,
+        surface=place,
+        limit=limit,
+        calibration=calibration,
+        fact_judge=fact_judge,
+        per_cell=per_cell,
+        unanswered=unanswered,
+        rejects=rejects,
+    )
+    work = plan_assessment(request)
+    if surface is None:
+        place.note(*work.notes)
+    results, spend = assess_models(work, place)
+    measured, answers, body = work.view(results)
+    return AssessedModels(
+        benchmark=request.benchmark,
+        judge=work.judge.stamp(),
+        results=tuple(results),
+        answers=tuple(answers),
+        spend=spend,
+        measured=measured,
+        body=tuple(body),
+        figures=tuple(work.figures(results)),
+    )

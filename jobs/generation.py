@@ -1,29 +1,43 @@
-"""From documents to items: those that pass into one JSONL file, the others with their reasons into another."""
+"""From documents to items: those that pass into one JSONL file, the others with their reasons into another.
+
+A paper's generator has a :class:`Recipe`, which says what is made of documents, and what its output becomes.
+"""
 
 import hashlib
 import json
+import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeAlias, TypedDict, Unpack
 
 from ..cases import Case
 from ..engines.channel import CallContext
 from ..engines.ledger import Purpose
 from ..engines.meter import Budget
-from ..errors import CheckpointError, UsageError, plural
+from ..engines.models import Model
+from ..errors import CheckpointError, JudgeError, UnknownJudgeError, UsageError, checked, plural, suggest_name
 from ..evaluation.checked_items import items_of
 from ..evaluation.plain import plain_parts
+from ..gold.documents import nothing_for
+from ..gold.new_rows import BadRow, Source
 from ..gold.writing import check_files, json_text
+from ..keeping.artifacts import Store
 from ..keeping.loading import LoadedJudge
 from ..keeping.paying import Start, checkpoint_folder
 from ..programs.asking import Asker
+from ..programs.catalogue import GENERATORS
 from ..programs.generator import Generator, generator_of
+from ..programs.languages import case_texts
 from ..programs.verdicts import Verdict
+from ..report.shown import Shown
+from ..report.table import Table
 from .estimate import Ask, CostEstimate, Size, Span
+from .judges import load_for_new_rows, load_reference
 from .measuring import ask_offline, spread_evenly
-from .surface import Surface
+from .surface import ModelLike, Surface, make_model, open_store
 
 _BATCH = 1024
 
@@ -196,7 +210,7 @@ def rejects_path(output: Path) -> Path:
     return output.with_name(f"{output.stem}.rejects{output.suffix or '.jsonl'}")
 
 
-def generate(job: Generation, output: Path, surface: Surface) -> Generated:
+def write_generation(job: Generation, output: Path, surface: Surface) -> Generated:
     """Write the items that pass into a JSONL file, the others into another beside it, and return the counts."""
     if already_made(output, job.fingerprint(), surface.start):
         return Generated(done_before=True)
@@ -309,3 +323,304 @@ def _job_of(output: Path) -> str | None:
             return str(json.loads(stream.readline())["provenance"]["job"])
     except (OSError, ValueError, LookupError, TypeError):
         return None
+
+
+class RecipeSettings(TypedDict, total=False):
+    """What the papers' generators are told beside documents: see :func:`generate`."""
+
+    turns: str
+    words: str
+    per_topic: int | None
+    size: int
+    tasks: str | None
+    per_document: int | None
+    types: str | None
+    characters: int | None
+    limit: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class WritingRequest:
+    """A call of :func:`generate`, from which a recipe makes a job."""
+
+    loaded: LoadedJudge  # the generator with its models
+    documents: Any  # a folder, a file or a name; of a generator without a recipe also rows in Python
+    output: Path
+    budget: Budget
+    seed: int
+    settings: Mapping[str, Any]  # all settings of the recipe
+
+
+Description: TypeAlias = tuple[Mapping[str, Any], Sequence[Table | str]]
+"""The content of an output, as JSON values and for people."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Writing:
+    """The job of a recipe, and what its output becomes."""
+
+    job: Generation
+    output: Path  # the file of items
+    # describes the file of items, and may make more files of it
+    describe: Callable[[Path], Description] = lambda items: ({}, [])
+    noun: str = "items"  # for people
+    warning: str = ""  # why much of it may be rejected
+    emptiness: Callable[[Mapping[str, Any]], str] = lambda description: ""  # says that nothing has come of it
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """How a generator of a paper is given documents; a module of the paper has it as ``RECIPE``."""
+
+    generators: tuple[str, ...]  # the names of the generators that need it
+    settings: Mapping[str, Any]  # its settings with their defaults
+    plan: Callable[[WritingRequest], Writing]
+    attempts: int = 1  # how often a document is tried where nobody says so
+
+
+_RECIPE_MODULES = ("cognibench.dialogues", "faithqa.benchmark", "haluagent.making")
+"""The modules of papers with a recipe."""
+
+
+def find_recipe(generator: str) -> Recipe | None:
+    """Return the recipe of a generator by its name; ``None`` for a generator that takes each row as it is."""
+    for name in _RECIPE_MODULES:
+        recipe: Recipe = import_module(f"jurist.papers.{name}").RECIPE
+        if generator in recipe.generators:
+            return recipe
+    return None
+
+
+def _plan_rows(request: WritingRequest) -> Writing:
+    """Return the job of a generator without a recipe: each row of the documents is a case."""
+    loaded = request.loaded
+    source = Source(name="<documents>", judge=loaded.judge, records=request.documents)
+    if isinstance(request.documents, str | os.PathLike):
+        source = Source(name=os.fspath(request.documents), judge=loaded.judge)
+    cases: list[Case] = []
+    rows = list(source.rows())
+    for row in rows:
+        if isinstance(row, BadRow):
+            raise row.error
+        if isinstance(row, Case):
+            cases.append(row)
+    if not cases:
+        raise nothing_for(loaded.judge, len(rows), source.name)
+    loaded = loaded.for_texts(case_texts(cases))
+    return Writing(
+        job=Generation(loaded=loaded, cases=tuple(cases), budget=request.budget), output=request.output
+    )
+
+
+_ROWS = Recipe(generators=(), settings={}, plan=_plan_rows)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Written(Shown):
+    """What :func:`generate` wrote.
+
+    Attributes:
+        output: the file of items that passed every check, one a line.
+        rejects: the file of the others, with their reasons.
+        counts: documents, items that passed (``kept``), items that did not (``rejected``), failures, and the spend;
+            ``done_before`` where the output held this very job already.
+        description: of a paper's benchmark its statistics, as JSON values.
+    """
+
+    generator: str
+    output: Path
+    rejects: Path
+    counts: Generated
+    description: Mapping[str, Any]
+    body: tuple[Table | str, ...]  # tables of the description
+    noun: str  # what people call the items
+    warning: str  # why much of it may have been rejected; empty if nothing speaks for that
+    emptiness: str  # says that nothing has come of it; empty if something has
+
+    @property
+    def headline(self) -> str:
+        """The file, and how many items are in it."""
+        return self.line
+
+    @property
+    def line(self) -> str:
+        """How many items passed, and where they are, in one line."""
+        if self.counts.done_before:
+            return f"{self.output} holds this very job already; nothing was asked"
+        line = f"{self.output}: {'; '.join(self.counts.words)}"
+        if self.counts.unusable:
+            line += f"; the others are in {self.rejects}, with reasons"
+        return line
+
+    def parts(self) -> list[Table | str]:
+        """Return the tables of the description, and the counts."""
+        return [*self.body, self.line]
+
+    def records(self) -> list[dict[str, object]]:
+        """Return a row for each item that passed, as it stands in the output."""
+        records: list[dict[str, object]] = []
+        with self.output.open(encoding="utf-8") as lines:
+            for line in lines:
+                records.append(json.loads(line))
+        return records
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as plain JSON types, but for the items."""
+        return {
+            "output": str(self.output),
+            "generator": self.generator,
+            **self.description,
+            **self.counts.to_json(),
+        }
+
+
+@checked
+def generate(
+    generator: str | Generator | LoadedJudge,
+    documents: str | os.PathLike[str] | Any,
+    output: str | os.PathLike[str],
+    *,
+    model: ModelLike | None = None,
+    attempts: int | None = None,
+    verifier: ModelLike | None = None,
+    verifiers: Sequence[str] | None = None,
+    adapter: str | None = None,
+    language: str | None = None,
+    concurrency: int = 8,
+    budget: Budget | None = None,
+    seed: int = 0,
+    store: str | os.PathLike[str] | Store | None = None,
+    resume: bool = True,
+    fresh: bool = False,
+    **settings: Unpack[RecipeSettings],
+) -> Written:
+    """Write items from documents and verify them, as ``jurist generate``: those that pass every check go to the output.
+
+    Args:
+        generator: ``dialogue``, ``faithqa``, ``haluagent``, ``path/to/file.py:generator``, a :class:`~jurist.Generator`
+            of yours, ``NAME@VERSION`` or ``NAME:basic``, or a generator that :func:`jurist.load` returned.
+        documents: rows with ``text``, a folder of ``.txt`` and ``.md`` files, ``hf:org/name``, or gold with references;
+            for a generator of yours also rows in Python: dictionaries, or a table.
+        output: the file to write, ``.jsonl``; of ``haluagent`` a folder, which gets ``benchmark.jsonl``. The rejected
+            items are beside it.
+        model: writes; default: ``offline``, and of a generator that was loaded its own.
+        attempts: how often a document may be tried until what is written passes; default: once, of ``faithqa`` 3 times.
+        verifier: answers the frozen steps, which verify; default: ``model`` at temperature 0.
+        verifiers, adapter, language: as for :func:`jurist.load`.
+        concurrency: documents in flight at once.
+        budget: hard limits.
+        seed: of what the papers' generators draw.
+        store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
+        resume, fresh: continue an interrupted generation, and return a finished one, so that nothing is paid twice; or
+            write anew. With ``resume=False`` an output that exists is an error.
+        settings: of ``dialogue``: ``turns`` (``"3"``, ``"2-5"``), ``words`` of a turn (``"40-200"``), ``per_topic``.
+            Of ``faithqa``: ``size`` (40 queries), ``tasks`` (``"fact,poem"``). Of ``haluagent``: ``per_document``,
+            ``types`` (``"entity,relation"``), ``characters``, ``limit`` (the first documents only).
+
+    Raises:
+        JudgeError: there is no such generator. GoldError: the documents cannot be read.
+        UsageError: a setting says nothing to this generator, or the output cannot be used.
+        CheckpointError: the output is of another job.
+        StoppedError: a signal, or a limit; paid answers are kept. ModelError: a model cannot be used at all.
+    """
+    opened = open_store(store)
+    surface = Surface(opened, Start(root=opened.checkpoints, resume=resume, fresh=fresh))
+    name = generator if isinstance(generator, str) else _name_of(generator)
+    recipe = find_recipe(name.partition("@")[0].removesuffix(":basic")) or _ROWS
+    loaded = load_generator(
+        generator,
+        opened,
+        model=model,
+        attempts=attempts or recipe.attempts,
+        verifier=verifier,
+        verifiers=verifiers,
+        adapter=adapter,
+        language=language,
+        concurrency=concurrency,
+    )
+    surface.note(loaded.note)
+    return write_items(
+        recipe,
+        loaded,
+        documents,
+        Path(output),
+        surface,
+        budget=budget or Budget(),
+        seed=seed,
+        settings=settings,
+    )
+
+
+def _name_of(generator: Generator | LoadedJudge) -> str:
+    """Return the name of a generator."""
+    if isinstance(generator, LoadedJudge):
+        return generator.judge.name
+    return generator.name
+
+
+def load_generator(
+    generator: str | Generator | LoadedJudge,
+    store: Store,
+    *,
+    model: ModelLike | None,
+    attempts: int,
+    adapter: str | None = None,
+    **options: Any,
+) -> LoadedJudge:
+    """Return a generator with its models; one that was loaded keeps its own."""
+    if isinstance(generator, LoadedJudge):
+        return load_for_new_rows(generator, model, store, {})
+    writer = make_model(model or "offline")
+    try:
+        loaded = load_reference(generator, store, model=Model(name=writer.name), samples=attempts, **options)
+    except UnknownJudgeError as error:
+        hint = suggest_name(str(generator), GENERATORS, "or path/to/file.py:generator")
+        raise JudgeError(f"no generator is called {generator!r}", hint=hint) from error
+    loaded = loaded.with_model(writer).with_adapter(adapter)
+    generator_of(loaded.judge)
+    return loaded
+
+
+def write_items(
+    recipe: Recipe | None,
+    loaded: LoadedJudge,
+    documents: Any,
+    output: Path,
+    surface: Surface,
+    *,
+    budget: Budget,
+    seed: int,
+    settings: Mapping[str, Any],
+) -> Written:
+    """Return what a generator wrote from documents by a recipe; without one each row of the documents is a case."""
+    recipe = recipe or _ROWS
+    for name in settings.keys() - recipe.settings.keys():
+        takes = suggest_name(name, recipe.settings) if recipe.settings else f"leave out {name}"
+        raise UsageError(f"{name} says nothing to {loaded.judge.name}", hint=takes)
+    is_place = isinstance(documents, str | os.PathLike)
+    if recipe.generators and not is_place:
+        hint = "write them to a file or a folder, and name that"
+        raise UsageError(f"{loaded.judge.name} reads its documents from files", hint=hint)
+    request = WritingRequest(
+        loaded=loaded,
+        documents=os.fspath(documents) if is_place else documents,
+        output=output,
+        budget=budget,
+        seed=seed,
+        settings={**recipe.settings, **settings},
+    )
+    writing = recipe.plan(request)
+    surface.note(writing.warning)
+    counts = write_generation(writing.job, writing.output, surface)
+    description, body = writing.describe(writing.output)
+    return Written(
+        generator=loaded.name,
+        output=writing.output,
+        rejects=rejects_path(writing.output),
+        counts=counts,
+        description=description,
+        body=tuple(body),
+        noun=writing.noun,
+        warning=writing.warning,
+        emptiness=writing.emptiness(description),
+    )

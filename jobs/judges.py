@@ -130,12 +130,12 @@ def load_contenders(
     """Return each judge with each of the models (default: ``offline``), and each log once."""
     # A judge that was loaded keeps its own model and settings.
     items = []
-    for item in _as_items(judges):
+    for item in as_items(judges):
         if isinstance(item, Compiled):
             item = item.judge
         items.append(item)
     _check_nothing_to_change(items, models, options)
-    answering_models = list(map(make_model, _as_items(models) or [OFFLINE]))
+    answering_models = list(map(make_model, as_items(models) or [OFFLINE]))
     contenders: list[LoadedJudge | LogReference] = []
     for item in items:
         if isinstance(item, LoadedJudge):
@@ -177,12 +177,12 @@ def load_cascade(
     draws: int = 1,
 ) -> tuple[LoadedJudge | LogReference, ...]:
     """Return the judges of a cascade, each with its model; one that was loaded keeps its own."""
-    keep = [isinstance(judge, LoadedJudge | Compiled) for judge in _as_items(judges)]
+    keep = [isinstance(judge, LoadedJudge | Compiled) for judge in as_items(judges)]
     ready = load_contenders(judges, None, store, options, draws)
-    return with_models(ready, list(map(make_model, _as_items(models))), keep=keep)
+    return with_models(ready, list(map(make_model, as_items(models))), keep=keep)
 
 
-def _as_items(values: Any) -> list[Any]:
+def as_items(values: Any) -> list[Any]:
     """Return several judges or models as a list; a name alone, which Python takes for letters, is one of them."""
     if isinstance(values, str | Judge | LoadedJudge | Compiled | Model | dspy.LM):
         return [values]

@@ -12,6 +12,7 @@ from small import cli
 
 import jurist
 from jurist.errors import ARGUMENTS, CALLS, JuristError, answering_command_line, in_words_of_python
+from jurist.jobs.generation import RecipeSettings
 
 ROOT = Path(jurist.__file__).parent
 PAIRS = {
@@ -55,6 +56,9 @@ PAIRS = {
     "jurist compile tone --optimizer cfaith --threshold 1 --no-words": 'jurist.compile("tone", gold=..., '
     'optimizer="cfaith", threshold=1, words=False)',
     "jurist serve tone@1 answers over HTTP": "jurist serve tone@1 answers over HTTP",
+    "longer documents, or --turns 1 --words 10-200, fit": 'longer documents, or turns="1" words="10-200", fit',
+    "for example jurist assess offline --benchmark F": 'for example jurist.assess(["offline"], benchmark="F")',
+    "--per-cell says nothing about dialogues": "per_cell= says nothing about dialogues",
     "jurist compile tone --verbose": "jurist compile tone --verbose",
 }
 
@@ -86,6 +90,7 @@ def test_every_argument_is_one_of_a_public_function() -> None:
                 continue
     known |= set(inspect.get_annotations(__import__("jurist.jobs.surface", fromlist=["Asking"]).Asking))
     known |= set(inspect.get_annotations(__import__("jurist.jobs.surface", fromlist=["Loading"]).Loading))
+    known |= set(inspect.get_annotations(RecipeSettings))
     for flag, argument in ARGUMENTS.items():
         for name in re.findall(r"(?<![\w.])(\w+)=", argument):
             assert name in known, f"{flag}: no public function takes {name}"

@@ -10,7 +10,7 @@ for that type, and corrected by how well it tells hallucinations among such stat
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import pydantic
 
@@ -21,7 +21,16 @@ from ...evaluation.plain import plain
 from ...evaluation.prevalence import Prevalence, prevalence, tallies
 from ...gold.files import validate_row
 from ...gold.sources import read
-from ...jobs.assessing import Assessment, Calibrated, Replies, View, judge_cases
+from ...jobs.assessing import (
+    Assessment,
+    AssessmentRequest,
+    BenchmarkKind,
+    Calibrated,
+    Replies,
+    View,
+    figure,
+    judge_cases,
+)
 from ...jobs.generation import job_id
 from ...keeping.loading import LoadedJudge
 from ...programs.answers.infer import as_closed_labels
@@ -247,6 +256,33 @@ class DialogueAssessment(Assessment):
         for result in results:
             body += result.notes()
         return data, _labelled_rows(results), body
+
+    def figures(self, results: list[Assessed]) -> list[dict[str, object]]:
+        records = []
+        for result in results:
+            for name, measure in result.measures.items():
+                table_name = "rates" if name.startswith("hallucinated") else "types"
+                records.append(figure(result.model, table_name, name, measure.raw, measure.corrected))
+        return records
+
+
+def _plan(request: AssessmentRequest) -> DialogueAssessment:
+    """Return the assessment on the prompts of a request."""
+    judge = request.load_judge(COGNIBENCH.name)
+    check_judge(judge.judge)  # before its gold is read as the calibration
+    return DialogueAssessment(
+        prompts=read_prompts(request.benchmark)[: request.limit],
+        **request.work_arguments(judge, judge.judge.bundled),
+    )
+
+
+KIND: Final = BenchmarkKind(
+    recognises=lambda columns: True,  # what is no row of the judge is refused when it is read
+    plan=_plan,
+    options=frozenset({"calibration"}),
+    bundled=DIALOGUES,
+)
+"""Prompts about references."""
 
 
 def _labelled_rows(results: Iterable[Assessed]) -> Iterator[dict[str, object]]:

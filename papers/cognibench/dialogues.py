@@ -5,10 +5,13 @@ It is a pure function of documents, lengths and seed: adding a document changes 
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
-from ...gold.documents import Document
-from ...programs.dialogue import Range
+from ...errors import plural
+from ...gold.documents import Document, read_documents
+from ...jobs.generation import Generation, Recipe, Writing, WritingRequest
+from ...programs.dialogue import Range, range_of
+from ...text.wording import count_words
 
 
 def draw_per_topic(documents: Sequence[Document], number: int, seed: int) -> list[Document]:
@@ -53,3 +56,44 @@ def dialogue_rows(
             }
         )
     return rows
+
+
+def _plan(request: WritingRequest) -> Writing:
+    """Return the job that writes dialogues about documents, and a warning where documents are too short for them."""
+    settings = request.settings
+    turns, words = range_of(settings["turns"], "--turns"), range_of(settings["words"], "--words")
+    documents: Sequence[Document] = read_documents(request.documents)
+    if settings["per_topic"] is not None:
+        documents = draw_per_topic(documents, settings["per_topic"], request.seed)
+    rows = dialogue_rows(documents, request.seed, turns=turns, words=words)
+    job = Generation(
+        loaded=request.loaded,
+        cases=tuple(map(request.loaded.judge.case, rows)),
+        budget=request.budget,
+        settings={"seed": request.seed},
+    )
+    warning = _short_documents_words(documents, turns, words)
+    return Writing(job=job, output=request.output, noun="dialogues", warning=warning)
+
+
+def _short_documents_words(documents: Sequence[Document], turns: Range, words: Range) -> str:
+    """Return how many documents are shorter than the answers that are asked for, and what to ask; empty if none is."""
+    lengths = sorted(count_words(document.text) for document in documents)
+    needed = turns.low * words.low
+    short_count = sum(length < needed for length in lengths)
+    if not short_count:
+        return ""
+    fitting = min(words.low, max(5, lengths[0] // 10 * 5))  # about half of the shortest document
+    return (
+        f"{short_count} of {plural(len(lengths), 'document')} have fewer words ({lengths[0]} to {lengths[-1]}) than "
+        f"the {needed} that {turns.low} answers of {words.low} words or more take: longer documents, or "
+        f"--turns 1 --words {fitting}-{words.high}, fit together"
+    )
+
+
+RECIPE: Final = Recipe(
+    generators=("dialogue",),
+    settings={"turns": "3", "words": "40-200", "per_topic": None},
+    plan=_plan,
+)
+"""Dialogues, one of each document."""

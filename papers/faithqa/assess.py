@@ -15,14 +15,25 @@ from typing import Final, NamedTuple
 import pydantic
 
 from ...cases import Case
+from ...errors import UsageError
 from ...evaluation.intervals import Cell, Share, breakdown
 from ...evaluation.plain import plain
 from ...gold.sources import read_typed
-from ...jobs.assessing import Assessment, Calibrated, Replies, View, judge_cases
+from ...jobs.assessing import (
+    Assessment,
+    AssessmentRequest,
+    BenchmarkKind,
+    Calibrated,
+    Replies,
+    View,
+    figure,
+    judge_cases,
+)
 from ...jobs.estimate import Ask, Span
 from ...jobs.measuring import make_judge_ask, spread_evenly
 from ...keeping.loading import LoadedJudge
 from ...programs.faithqa.constraints import MARKS, Item, QueryRow, constraint_score
+from ...programs.faithqa.judges import FACT_CHECK, SATISFACTION
 from ...programs.faithqa.scoring import TOP, constraints_of, line_of, missing_of
 from ...programs.faithqa.writing import ANALYSIS, EVALUATED, TASKS, Task
 from ...programs.generator import make_answerer
@@ -361,6 +372,15 @@ class QueryAssessment(Assessment):
         }
         return data, _response_lines(results), body
 
+    def figures(self, results: list[Assessed]) -> list[dict[str, object]]:
+        records = []
+        for result in results:
+            for name, part in BREAKDOWNS.items():
+                for words, shares in part.of(result).items():
+                    for column, share in shares.items():
+                        records.append(figure(result.model, name, f"{words}: {column}", share))
+        return records
+
     def _case(self, question: Question, text: str) -> Case:
         row = {"query": question.query, "constraints": question.lines, "response": text}
         return self.judge.judge.case({**row, "group": question.id})
@@ -390,3 +410,28 @@ def read_questions(source: str, per_cell: int | None = None, seed: int = 0) -> t
     for cell, ids in cells.items():
         drawn_ids.update(random.Random(f"{seed}/{cell}").sample(ids, min(per_cell, len(ids))))
     return tuple(question for question in questions if question.id in drawn_ids)
+
+
+def _plan(request: AssessmentRequest) -> QueryAssessment:
+    """Return the assessment on the queries of a request."""
+    judge = request.load_judge(SATISFACTION.name)
+    if judge.judge.answer.scale.identity() != SATISFACTION.answer.scale.identity():
+        raise UsageError(
+            f"{judge.name} does not mark constraints", hint=f"name a version of {SATISFACTION.name}"
+        )
+    facts = request.load_fact_judge(FACT_CHECK.name)
+    if facts.judge.answer.scale.identity() != FACT_CHECK.answer.scale.identity():
+        raise UsageError(f"{facts.name} does not check facts", hint=f"name a version of {FACT_CHECK.name}")
+    return QueryAssessment(
+        questions=read_questions(request.benchmark, request.per_cell, request.seed)[: request.limit],
+        facts=facts,
+        **request.work_arguments(judge, temperature=0.3),
+    )
+
+
+KIND: Final = BenchmarkKind(
+    recognises=lambda columns: columns >= {"task", "query", "constraints"},
+    plan=_plan,
+    options=frozenset({"fact_judge", "per_cell"}),
+)
+"""Queries with their constraints."""

@@ -14,7 +14,8 @@ from statistics import median
 from typing import Any, Final
 
 from ...errors import GoldError, UsageError
-from ...gold.documents import Document
+from ...gold.documents import Document, read_documents
+from ...jobs.generation import Description, Generation, Recipe, Writing, WritingRequest
 from ...programs.faithqa.writing import ANALYSIS, ARTICLES, EVALUATED, LIMIT, TASKS
 from ...report.table import Table
 from ...report.table import table as as_table
@@ -224,3 +225,26 @@ def statistics_table(counts: Mapping[str, Any]) -> Table:
         rows.append(row)
     title = f"statistics (as FAITHQA Tables 1 and 8): {counts['total']} queries; easy is up to {LIMIT} constraints"
     return as_table(title, ("task", *_COUNTED, "total"), rows)
+
+
+def _plan(request: WritingRequest) -> Writing:
+    """Return the job that writes the queries of a benchmark."""
+    settings = request.settings
+    tasks: Sequence[str] = TASKS
+    if settings["tasks"]:
+        tasks = tuple(name.strip() for name in settings["tasks"].split(","))
+    documents = read_documents(request.documents)
+    rows = plan_rows(documents, size=settings["size"], tasks=tasks, seed=request.seed)
+    cases = tuple(map(request.loaded.judge.case, rows))
+    job = Generation(loaded=request.loaded, cases=cases, budget=request.budget)
+    return Writing(job=job, output=request.output, describe=_describe)
+
+
+def _describe(benchmark: Path) -> Description:
+    """Return the statistics of a benchmark."""
+    statistics = query_statistics(benchmark)
+    return {"statistics": statistics}, [statistics_table(statistics)]
+
+
+RECIPE: Final = Recipe(generators=("faithqa",), settings={"size": 40, "tasks": None}, plan=_plan, attempts=3)
+"""A benchmark of queries."""

@@ -11,9 +11,9 @@ errors, measured on gold that it was not compiled on, are taken out of the rate 
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 import numpy as np
 
@@ -23,7 +23,19 @@ from ...evaluation.intervals import Cell, Share, breakdown, over_groups
 from ...evaluation.metrics import Ratios, mean_parts
 from ...evaluation.plain import plain_fields
 from ...evaluation.prevalence import Prevalence, Tallies, prevalence, tallies
-from ...jobs.assessing import Assessment, Calibrated, Replies, View, judge_cases
+from ...gold.rejects import Rejects
+from ...gold.sources import OnBad, read
+from ...jobs.assessing import (
+    Assessment,
+    AssessmentRequest,
+    BenchmarkKind,
+    Calibrated,
+    Replies,
+    Unanswered,
+    View,
+    figure,
+    judge_cases,
+)
 from ...keeping.loading import LoadedJudge
 from ...programs.generator import make_answerer
 from ...programs.haluagent.judges import QA_CONFLICT
@@ -31,12 +43,10 @@ from ...programs.verdicts import Verdict
 from ...report.table import Table, table
 from ...signatures.haluagent import AnswerQuestion
 from ...signatures.haluagent_labels import TYPES
-from .items import FORMATS, Choice, Generative, Item, TrueFalse, choice_prompt
+from .items import FORMATS, Choice, Generative, Item, TrueFalse, choice_prompt, read_authors, read_items
 from .reading import read_choice, read_truth
 
 _ERRORS: Final = ("false_negative", "false_positive")
-Unanswered: TypeAlias = Literal["apart", "wrong"]
-"""A reply without an answer is in no rate, or is a hallucinated one."""
 
 
 @dataclass(frozen=True)
@@ -263,6 +273,73 @@ class ItemAssessment(Assessment):
             body.append(_unanswered_table(unanswered_replies))
         body.append(self.judge_words)
         return data, _answer_lines(results), body
+
+    def figures(self, results: list[Assessed]) -> list[dict[str, object]]:
+        records = []
+        for result in results:
+            name, rates_of_model = result.model, result.rates
+            for format_name, share in rates_of_model.formats.items():
+                corrected = rates_of_model.corrected if format_name == "generative" else None
+                records.append(figure(name, "formats", format_name, share, corrected))
+            if rates_of_model.overall is not None:
+                value, low, high = rates_of_model.overall
+                overall = {"value": value, "low": low, "high": high, "of": len(result.results)}
+                records.append({**figure(name, "formats", "overall", None), **overall})
+            for type_name, share in rates_of_model.types.items():
+                records.append(figure(name, "types", type_name, share))
+            for error_name, share in rates_of_model.errors.items():
+                records.append(figure(name, "errors", error_name, share))
+        return records
+
+
+def _plan(request: AssessmentRequest) -> ItemAssessment:
+    """Return the assessment on the items of a request; rows that are none go to its rejects."""
+    columns: set[str] = set()
+    for _, row in read(request.benchmark).rows[:1]:
+        columns = set(row)
+    items = _usable_items(request, read_items if columns >= _OWN_COLUMNS else read_authors)
+    judge = request.load_judge(QA_CONFLICT.name).for_texts(item.question for item in items)
+    check_conflict_judge(judge)  # before its gold is read as the calibration
+    return ItemAssessment(
+        items=items[: request.limit],
+        unanswered=request.unanswered,
+        **request.work_arguments(judge, QA_CONFLICT.bundled, temperature=1.0, top_p=0.7),
+    )
+
+
+def _usable_items(
+    request: AssessmentRequest, read_rows_of: Callable[[str, OnBad], tuple[Item, ...]]
+) -> tuple[Item, ...]:
+    """Return the items of a benchmark; where the request has rejects, the rows that are none are set aside."""
+    rejects = Rejects() if request.rejects is None else request.rejects
+    rejects.check_apart(request.benchmark)
+    with rejects:
+        items = read_rows_of(request.benchmark, rejects.add)
+        refusal = rejects.refusal()
+        if refusal is not None and (request.rejects is None or not items):
+            raise refusal
+    if rejects.count:
+        request.surface.note(
+            f"{rejects.count} rows of {request.benchmark} are no items: they are in {rejects.path}"
+        )
+    return items
+
+
+_OWN_COLUMNS: Final = {"id", "format"}
+
+
+def _has_items(columns: Set[str]) -> bool:
+    """Say whether a row has the columns of an item, ours or the authors'."""
+    is_authors = "question" in columns and not columns.isdisjoint({"halu_type", "correct_option"})
+    return columns >= _OWN_COLUMNS or is_authors
+
+
+KIND: Final = BenchmarkKind(
+    recognises=_has_items,
+    plan=_plan,
+    options=frozenset({"calibration", "unanswered", "rejects"}),
+)
+"""Items in three formats."""
 
 
 def _case_to_judge(item: Item, place: int, text: str) -> Case | None:

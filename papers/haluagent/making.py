@@ -18,10 +18,14 @@ from typing import Any, Final
 
 from ...evaluation.intervals import Share, breakdown
 from ...evaluation.plain import plain
+from ...gold.documents import read_documents
+from ...gold.goldset import Gold
 from ...gold.near import clusters, sketches
+from ...gold.splits import draw_cases
 from ...gold.writing import json_text, write_whole
-from ...jobs.generation import Generation, rejects_path
-from ...programs.haluagent.writing import are_near_duplicates
+from ...jobs.generation import Description, Generation, Recipe, Writing, WritingRequest, rejects_path
+from ...programs.haluagent.writing import are_near_duplicates, with_document_questions
+from ...programs.languages import case_texts
 from ...report.table import Table, table
 from ...signatures.haluagent_labels import TYPES
 from ...text.numerals import with_digits
@@ -316,3 +320,51 @@ def card_tables(card: Mapping[str, Any]) -> list[Table]:
         ),
         table(title, list(formats), [list(formats.values())]),
     ]
+
+
+def _plan(request: WritingRequest) -> Writing:
+    """Return the job that asks the first documents their questions, and makes a benchmark of what passes."""
+    folder = request.output
+    job = _questions_to_ask(request)
+    topics = {}
+    for document in read_documents(request.documents, "knowledge"):
+        topics[document.id] = str(document.topic or document.extra.get("label") or "")
+
+    def describe(verified: Path) -> Description:
+        card = write_benchmark(job, verified, topics=topics, seed=request.seed)
+        return card, [*card_tables(card), f"card: {folder / 'CARD.json'}"]
+
+    def emptiness(card: Mapping[str, Any]) -> str:
+        if card["statistics"]["items"]:
+            return ""
+        return f"{folder} holds no item: nothing that was written passed"
+
+    return Writing(job=job, output=folder / "verified.jsonl", describe=describe, emptiness=emptiness)
+
+
+def _questions_to_ask(request: WritingRequest) -> Generation:
+    """Return the job that asks the first documents their questions, those of a document one after the other."""
+    settings = request.settings
+    per_document = settings["per_document"]
+    asking = with_document_questions(
+        request.loaded.judge,
+        per_document=per_document,
+        types=settings["types"],
+        characters=settings["characters"],
+    )
+    cases = Gold.load(request.documents, asking).cases
+    groups = tuple(dict.fromkeys(case.group for case in cases))[: settings["limit"]]
+    cases = tuple(case for case in cases if case.group in groups)
+    if per_document is not None:
+        drawn_ids = {case.id for case in draw_cases(cases, "type", per_document, request.seed)}
+        cases = tuple(case for case in cases if case.id in drawn_ids)
+    loaded = request.loaded.for_texts(case_texts(cases))
+    return Generation(loaded=loaded, cases=cases, budget=request.budget)
+
+
+RECIPE: Final = Recipe(
+    generators=("haluagent", "haluagent-zh"),
+    settings={"per_document": None, "types": None, "characters": None, "limit": None},
+    plan=_plan,
+)
+"""A benchmark of items in three formats, in a folder."""

@@ -15,7 +15,7 @@ from talks import GOOD, docs
 from jurist.engines.models import Model
 from jurist.errors import GoldError
 from jurist.gold.goldset import Gold
-from jurist.jobs.assessing import assess
+from jurist.jobs.assessing import assess_models
 from jurist.jobs.surface import Surface
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loaders import load_judge
@@ -94,7 +94,7 @@ def assessment(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> DialogueAsses
 
 def test_a_right_judge_leaves_shares_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     scripted(monkeypatch, "Say faithful. Say invented. Say reliable. Say faithful.")
-    (found,), spend = assess(assessment(monkeypatch), surface())
+    (found,), spend = assess_models(assessment(monkeypatch), surface())
     values = {name: (one.raw.value, one.corrected.value) for name, one in found.measures.items()}
     assert values["factual"] == (0.75, 0.75)
     assert values["cognitive"] == (0.25, 0.25)
@@ -109,7 +109,7 @@ def test_a_right_judge_leaves_shares_as_they_are(monkeypatch: pytest.MonkeyPatch
 def test_what_the_judge_misses_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """The judge calls a third of the invented sentences faithful: sensitivity 2/3 among factual statements."""
     scripted(monkeypatch, "Say faithful. Say invented. Say faithful. Say faithful.", wrong=3)
-    (found,), _ = assess(assessment(monkeypatch), surface())
+    (found,), _ = assess_models(assessment(monkeypatch), surface())
     measure = found.measures["hallucinated_of_factual"]
     assert measure.corrected.sensitivity == pytest.approx(2 / 3)
     assert measure.corrected.specificity == 1.0
@@ -121,7 +121,7 @@ def test_what_the_judge_misses_is_put_back(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_empty_answers_are_counted_and_never_scored(monkeypatch: pytest.MonkeyPatch) -> None:
     scripted(monkeypatch, "")
-    (found,), _ = assess(assessment(monkeypatch), surface())
+    (found,), _ = assess_models(assessment(monkeypatch), surface())
     assert (found.empty, len(found.answers), found.unusable) == (6, 0, 1.0)
     assert found.measures["hallucinated"].raw.value is None
     assert "no unit" in found.measures["hallucinated"].corrected.problem
