@@ -59,21 +59,31 @@ Questions: TypeAlias = tuple[Question, ...]
 """The questions that a prompt asks, in the order of their numbers, from 1."""
 
 _QUESTION: Final = re.compile(
-    r"\W*(?:\d+\s*[.):]\s*)?(?P<text>\w.*?[?？])\W*?(?:[\[(](?P<kind>[^\[\]()]*)[\])])?\W*", re.UNICODE
+    r"\W*(?:\d+\s*[.):](?!\d)\s*)?(?P<text>\w.*?[?？])\W*?(?:[\[(](?P<kind>[^\[\]()]*)[\])])?\W*", re.UNICODE
 )
 """A line with a question, then its kind of answer in brackets."""
-_SCORED: Final = re.compile(r"1\s*(?:to|-|–|\.\.|…)\s*5")
+_SCORED: Final = re.compile(r"(?<!\d)1\s*(?:to|-|–|\.\.|…)\s*5(?!\d)")
 """The brackets of a question that is answered with 1 to 5."""
+
+_QUESTION_HINT: Final = (
+    "write one question a line, with [yes or no] or [1 to 5]: Is the reply polite? [yes or no]"
+)
 
 
 def parse_question(line: str) -> Question | None:
-    """Return the question in a line, such as ``Is it polite? [1 to 5]``; ``None`` where there is none."""
+    """Return the question in a line, such as ``Is it polite? [1 to 5]``; ``None`` where there is none.
+
+    One that asks for other numbers than 1 to 5 is none.
+    """
     match = _QUESTION.fullmatch(line.strip())
     if match is None:
         return None
+    brackets = match["kind"] or ""
     kind = YES_NO
-    if _SCORED.search(match["kind"] or ""):
+    if _SCORED.search(brackets):
         kind = ONE_TO_FIVE
+    elif re.search(r"\d", brackets):
+        return None
     return Question(text=match["text"], kind=kind)
 
 
@@ -92,7 +102,7 @@ def parse_questions(lines: Sequence[str]) -> Questions:
         if question is None:
             raise UsageError(
                 f"{line.strip()!r} is no question",
-                hint="write one question a line, as in: Is the reply polite? [yes or no]",
+                hint=_QUESTION_HINT,
             )
         if question.text in texts:
             raise UsageError(
@@ -103,7 +113,7 @@ def parse_questions(lines: Sequence[str]) -> Questions:
     if not questions:
         raise UsageError(
             "the list has no questions",
-            hint="write one question a line, as in: Is the reply polite? [yes or no]",
+            hint=_QUESTION_HINT,
         )
     return tuple(questions)
 

@@ -12,6 +12,7 @@ from tickets import settled_in
 from worlds import question_world
 
 import jurist
+from jurist.programs.questions import parse_question
 
 
 class DecidingWorld(OpenAIDecisions):
@@ -150,8 +151,34 @@ def test_the_default_search_tries_the_users_questions_and_no_others(project: Pat
     assert compiled.artifact.card["optimizer"]["name"] == "race"
 
 
+PARSED = {
+    "Is it polite?": ("Is it polite?", "yes or no"),
+    "- Is it polite? [yes or no]": ("Is it polite?", "yes or no"),
+    "2. How polite is it? [1 to 5]": ("How polite is it?", "1 to 5"),
+    "2) How polite is it? (a number, 1–5)": ("How polite is it?", "1 to 5"),
+    "3.5 stars or more? [yes or no]": ("3.5 stars or more?", "yes or no"),
+    "2 of 3 dates are right? [1..5]": ("2 of 3 dates are right?", "1 to 5"),
+    "Are there more (or as many)? [yes or no]": ("Are there more (or as many)?", "yes or no"),
+}
+
+
+@pytest.mark.parametrize("line", PARSED)
+def test_a_line_holds_a_question_and_the_kind_of_its_answer(line: str) -> None:
+    question = parse_question(line)
+    assert question is not None
+    assert (question.text, question.kind) == PARSED[line]
+
+
+@pytest.mark.parametrize(
+    "line", ["Be polite.", "", "How rude? [1 to 10]", "How rude? [1 to 50]", "How rude? [0-5]"]
+)
+def test_a_line_with_no_question_or_another_scale_holds_none(line: str) -> None:
+    assert parse_question(line) is None
+
+
 REFUSED_QUESTIONS: dict[str, tuple[tuple[str, ...], str, str]] = {
     "no question": ((), "Be polite.", "'Be polite.' is no question"),
+    "another scale": ((), "How rude is it? [1 to 10]", "'How rude is it? [1 to 10]' is no question"),
     "twice": ((), "Is it polite?\nIs it polite? [1 to 5]", "stands there twice"),
     "none": ((), "\n", "the list has no questions"),
     "both options": (("--no-questions",), "Is it polite?", "--questions goes against --no-questions"),
