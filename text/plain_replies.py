@@ -35,7 +35,7 @@ _VERDICT: Final = (
 _LEAD: Final = (
     rf"(?i)(?:(?:the|my|our|final|overall|so|therefore|thus|die|das|mein|la|le|el|ma|mi|最终|最終|我的)[\s,]*)*"
     rf"(?:{_VERDICT}|是否[^\s:：]{{1,8}}(?=[:：]))"
-    r"(?:\s*(?:\bis\b|\bist\b|\best\b|\bes\b|是|为|為|は)\s*(?:[:：=]\s*)?|\s*[:：=]\s*)(?P<content>.*)"
+    r"(?:\s*(?:\bis\b|\bist\b|\best\b|\bes\b|是|为|為|は)\s*(?:[:：=]\s*)*|\s*(?:[:：=]\s*)+)(?P<content>.*)"
 )
 _TAG: Final = rf"(?is)<(?P<name>{_VERDICT})>(?P<content>.{{0,200}}?)</(?P=name)>"
 _LONGEST_LINE: Final = 300
@@ -43,7 +43,10 @@ _LONGEST_LINE: Final = 300
 _LINE_MARK: Final = r"^(?:[#>\s]+|[-•]\s+)"
 _OPENING: Final = r"(?s)(?P<label>.{1,80}?)(?:[.!;。！；,，、：:]|\s[-–—]\s|[–—]|\n)(?P<rest>.*)"
 _REMARK: Final = r"(?s)(?P<label>[^(（]{1,80}?)\s*[(（](?P<rest>[^()（）]*)[)）]\W*"
-_DOUBT: Final = r"(?i)\b(?:not|probably|maybe|perhaps|possibly|unsure)\b|不|可能|也许"
+_DOUBT: Final = (
+    r"(?i)\b(?:not|probably|maybe|perhaps|possibly|unsure|if|unless|partly|partially)\b"
+    r"|不|可能|也许|如果|除非|部分"
+)
 """Words of a remark in brackets that take back what stands before it."""
 _BUT: Final = (
     r"(?i)\b(?:but|however|though|although|yet|except|unless|rather|instead|aber|jedoch|sondern|doch|mais|cependant|pourtant|"
