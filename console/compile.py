@@ -410,7 +410,9 @@ def _step_after_move(moved: Moved, options: MoveOptions) -> str:
     if moved.verdict.outcome == "worse":
         card = moved.artifact.about
         judge = shlex.quote(card.judge_ref or moved.artifact.judge)
-        gold = shlex.quote(card.gold.place or "labels.csv") + card.gold.reading_options
+        gold = (
+            shlex.quote(card.gold.place or "labels.csv") + card.gold.reading_options + card.gold.split_option
+        )
         address = f" --api-base {shlex.quote(options.api_base)}" if options.api_base else ""
         return (
             f"next: jurist compile {judge} --gold {gold} --start {moved.artifact.ref} "

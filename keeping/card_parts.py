@@ -350,6 +350,11 @@ class GoldFileCard(Part):
             pairs.append(("--merge", rule))
         return "".join(f" {name} {shlex.quote(value)}" for name, value in pairs)
 
+    @property
+    def split_option(self) -> str:
+        """The option by which ``compile`` leaves near groups apart, as then, with a space before it; else empty."""
+        return " --keep-groups" if "groups" in self.mapping else ""
+
 
 class HoldoutCard(GoldFileCard):
     """Gold that is the sealed test alone."""

@@ -433,7 +433,8 @@ class ArtifactReport:
         yield "see what was tried", f"jurist artifacts show {ref} --history"
         if not self._generates:
             yield "label more rows", f"jurist review {judge} {self._gold_options}"
-            yield "compile with more labels", f"jurist compile {judge} {self._gold_options}"
+            options = self._gold_options + self._card.gold.split_option
+            yield "compile with more labels", f"jurist compile {judge} {options}"
 
     @cached_property
     def _labels_that_show(self) -> int | None:

@@ -41,6 +41,9 @@ class Outcome:
     words_may_decide: bool = True  # False where the compilation kept words from deciding
     labels_to_prove: int | None = None  # where the two prompts differ, that mostly show the gain
     labels_in_all: int | None = None  # of a gold set, that mostly show the gain
+    split_option: str = (
+        ""  # the option by which ``compile`` splits the gold as before, with a space before it
+    )
     is_refit: bool = False  # whether it is another version with its parts fitted again
     rows_to_refit: int | None = (
         None  # labelled rows in all, where more of them make its words or shown rows better
@@ -55,7 +58,7 @@ def choose_next_step(outcome: Outcome, row_options: str, store_option: str = "")
         row_options: the options by which a command reads the gold again, as ``--gold labels.csv``.
         store_option: the option, with a space before it, by which commands find the version.
     """
-    compile_again = f"jurist compile {outcome.judge} {row_options}"
+    compile_again = f"jurist compile {outcome.judge} {row_options}{outcome.split_option}"
     if outcome.generates and outcome.verdict != "better":
         return NextStep(
             command=f"jurist compile {outcome.judge} --gold more.jsonl{store_option}",
@@ -138,6 +141,7 @@ def outcome_of(artifact: Artifact, judge: Judge, *, by_labels: str = "") -> Outc
         words_may_decide=card.job.words,
         labels_to_prove=labels_to_prove,
         labels_in_all=labels_in_all,
+        split_option=card.gold.split_option,
         is_refit=card.refit is not None,
         rows_to_refit=_rows_to_refit(artifact),
     )

@@ -409,6 +409,8 @@ def test_commands_read_gold_again_with_the_options_of_the_compilation() -> None:
     options = " --rejects aside.jsonl --column 'The reply=reply' --map y=yes --merge median"
     assert card.reading_options == options
     assert GoldFileCard(name="labels").reading_options == ""
+    apart = GoldFileCard(name="labels", mapping=jurist.RowMapping(keep_groups=True).to_json())
+    assert (apart.reading_options, apart.split_option, card.split_option) == ("", " --keep-groups", "")
 
 
 @pytest.mark.slow

@@ -43,6 +43,16 @@ RULES: dict[str, tuple[dict[str, object], str, str]] = {
         f"jurist compile fect {GOLD}",
         "asks no model",
     ),
+    "not shown, and words may decide on groups that stay apart": (
+        {
+            "verdict": OPEN,
+            "words_are": "not told apart",
+            "words_may_decide": False,
+            "split_option": " --keep-groups",
+        },
+        f"jurist compile fect {GOLD} --keep-groups",
+        "asks no model",
+    ),
     "not shown, and more gold can show it": (
         {"verdict": OPEN, "gains": True, "labels_in_all": 800},
         "jurist gold plan fect@1 --store kept",
