@@ -87,8 +87,9 @@ class TagOptions(Printed, command="artifacts tag", does="artifacts.tag_version")
 
 
 class CopyOptions(Printed, command="artifacts copy", does="artifacts.copy_version"):
-    """Copy a version to another store, byte by byte, with the versions that it was made from and its tags. A damaged
-    version is refused. A judge with code of its own needs its file there, too.
+    """Copy a version to another store, byte by byte, with its tags and all that it stands on: the versions that it
+    was made from or that verify for it, and the Python files of judges with code, which go beside that store. A
+    damaged version is refused.
 
     examples:
       jurist artifacts copy fect@2 --to ../service/compiled

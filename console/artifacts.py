@@ -24,9 +24,9 @@ from ..jobs.written_versions import add_version
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.card_parts import CascadeFound
+from ..keeping.copying import copy_version as copy_artifact
 from ..keeping.loaders import load_judge
 from ..keeping.naming import judge_of_artifact
-from ..programs.catalogue import file_of
 from ..programs.judge import Judge
 from ..report.differing import (
     Side,
@@ -124,28 +124,26 @@ def _cascade_of(artifact: Artifact) -> CascadeFound | None:
 
 
 def copy_version(options: CopyOptions) -> Result:
-    """Copy a version and those that it was made from to another store."""
-    store = store_of(options)
-    target = Store(options.to)
-    copied = store.copy(options.artifact, target)
-    artifact = copied[-1]
+    """Copy a version to another store, with the versions and the code that it stands on."""
+    copied = copy_artifact(store_of(options), options.artifact, Store(options.to))
+    artifact = copied.artifact
     line = f"{artifact.ref} copied to {artifact.path}"
-    if len(copied) > 1:
-        line += f", with {', '.join(earlier.ref for earlier in copied[:-1])}, which it needs"
+    if copied.behind:
+        line += f", with {', '.join(version.ref for version in copied.behind)}, on which it stands"
+    body: list[Part] = [line]
+    if copied.code:
+        files = ", ".join(map(str, copied.code))
+        body.append(f"its code is in {files}; on another machine read it, and add --trust at the first use")
+    body.extend(copied.notes)
+    body.append(f"next: jurist artifacts verify --store {shlex.quote(options.to)} (no byte was changed)")
     data = {
         "artifact": artifact.ref,
         "path": str(artifact.path),
-        "copied": [version.ref for version in copied],
+        "copied": [version.ref for version in (*copied.behind, artifact)],
+        "code": [str(path) for path in copied.code],
+        "notes": list(copied.notes),
     }
-    check = f"next: jurist artifacts verify {artifact.judge} --store {shlex.quote(options.to)} (no byte was changed)"
-    body: list[Part] = [line]
-    path, _ = file_of(artifact.about.reference)
-    is_beside = path is not None and (target.root.resolve().parent / path).is_file()
-    if path is not None and not artifact.about.definition and not is_beside:
-        body.append(
-            f"{artifact.ref} needs the code of {path}: copy that file too, beside the folder {options.to}"
-        )
-    return Result(data=data, body=[*body, check])
+    return Result(data=data, body=body)
 
 
 def add_written(options: AddOptions) -> Result:

@@ -18,6 +18,7 @@ from ..evaluation.rows import Row
 from ..evaluation.trust import AgreementRegression, SureAnswer
 from ..gold.copies import sketched_rows
 from ..keeping.artifact_card import Artifact
+from ..keeping.artifacts import Store
 from ..keeping.card import CardContent
 from ..keeping.card_parts import (
     CascadeCard,
@@ -290,7 +291,7 @@ class Cascading(Experiment):
         cascade_data = cascade.to_json()
         del cascade_data["spends"]
         card = CardContent(
-            judge_ref=_judge_reference(judges),
+            judge_ref=_reference_of(last),
             adapter=last.adapter,
             thresholds=ThresholdCard.of(last.sampling),
             gold=self._gold_card(judges),
@@ -298,7 +299,9 @@ class Cascading(Experiment):
             tokens_per_row={},
             cascade=CascadeCard(
                 level=level,
-                members=list(map(_member_card, judges, cascade.judges)),
+                members=[
+                    _member_card(*pair, self.store) for pair in zip(judges, cascade.judges, strict=True)
+                ],
                 found=CascadeFound.model_validate(cascade_data),
             ),
             spend=SpendCard.model_validate(spend.to_json()),
@@ -367,25 +370,21 @@ def _dollars_per_1000_rows(spends: Mapping[str, MeanSpend]) -> dict[str, float]:
     return dollars
 
 
-def _judge_reference(judges: Sequence[LoadedJudge]) -> str:
-    """Return the judge reference on the card of the last judge with a version; empty if no judge has a version."""
-    for judge in reversed(judges):
-        if judge.artifact:
-            return judge.artifact.about.judge_ref
-    return ""
+def _reference_of(judge: LoadedJudge) -> str:
+    """Return the file or the name by which a judge is found again."""
+    return judge.reference or judge.judge.name
 
 
-def _member_card(judge: LoadedJudge, member: CascadeMember) -> MemberCard:
+def _member_card(judge: LoadedJudge, member: CascadeMember, store: Store) -> MemberCard:
     """Return the card of one judge, with its definition and prompt: the cascade outlives the judge's own versions."""
-    reference = ""
     verifier = None
-    if judge.artifact:
-        reference = judge.artifact.about.judge_ref
     if judge.settings.verifier:
         verifier = ModelCard.of(judge.settings.verifier)
+    reference = _reference_of(judge)
     content: dict[str, Any] = {
         "judge": judge.name,
-        "reference": reference or judge.judge.name,
+        "reference": reference,
+        **store.record_code(reference),
         "definition": write_definition(judge.judge),
         "prompt": judge.state.to_json(),
         **judge.judge.option_values,

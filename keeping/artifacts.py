@@ -16,9 +16,7 @@ from .artifact_card import RESTORE, Artifact
 from .sealing import (
     ADDED_FILES,
     CARD,
-    FILES,
     HISTORY,
-    OPTIONAL_FILES,
     PROGRAM,
     canonical_json,
     inspect_files,
@@ -91,11 +89,51 @@ class Store:
 
         The path comes back unchanged if it exists at none of them.
         """
-        if not path.is_file() and not path.is_absolute():
-            for folder in self.root.resolve().parents[:_PARENTS_SEARCHED]:
-                if (folder / path).is_file():
-                    return folder / path
-        return path
+        if path.is_file():
+            return path
+        return self.find_above(path) or path
+
+    def find_above(self, path: Path) -> Path | None:
+        """Return the path at which a file exists from one of the folders above the store; ``None`` without one."""
+        for folder in self.root.resolve().parents[:_PARENTS_SEARCHED]:
+            if not path.is_absolute() and (folder / path).is_file():
+                return folder / path
+        return None
+
+    def find_code(self, path: Path) -> Path:
+        """Return the path at which the Python file that a card names exists.
+
+        A file that stood outside its project, as the card tells, is found by its name beside the store, too: there a
+        copy of its version puts it.
+        """
+        place = self.find_file(path)
+        beside = self.beside / path.name
+        if not place.is_file() and leads_out(path) and beside.is_file():
+            return beside
+        return place
+
+    @property
+    def beside(self) -> Path:
+        """The folder that the store stands in."""
+        if self.root.name in ("", ".."):
+            return self.root.resolve().parent
+        return self.root.parent
+
+    def record_code(self, reference: str) -> Mapping[str, str]:
+        """Return the hashes of the code that a reference names, for a card, and trust it from now on.
+
+        There are none where the reference names no file, or the file was not executed in this process.
+        """
+        from ..programs.catalogue import file_of
+        from ..programs.plugins import executed_hashes
+
+        path, _ = file_of(reference)
+        if path is None:
+            return {}
+        place = self.find_code(path)
+        hashes = executed_hashes(place)
+        self.trust.remember(hashes, place)
+        return hashes
 
     def save(
         self,
@@ -124,19 +162,13 @@ class Store:
             ArtifactError: the prompt, the card or the history holds what JSON cannot, or a part of the card has not
                 its type.
         """
-        from ..programs.catalogue import file_of
-        from ..programs.plugins import executed_hashes
         from .card import CardContent, build_card
         from .contents import read_content, unwritable_error
         from .dspy_state import dump_state
 
         self.check_writable()
         content = read_content(judge, card)
-        path, _ = file_of(content.judge_ref)
-        if path is not None:
-            hashes = executed_hashes(self.find_file(path))
-            self.trust.remember(hashes, self.find_file(path))
-            content = content.joined(CardContent.model_validate(hashes))
+        content = content.joined(CardContent.model_validate(self.record_code(content.judge_ref)))
         try:
             program = canonical_json(dump_state(judge, state), sort=False)
             unsealed_card = build_card(judge, content)
@@ -231,49 +263,6 @@ class Store:
         shelf, version = self._find(ref)
         shelf.point(tag, version)
 
-    @checked
-    def copy(self, ref: str, target: Store) -> Sequence[Artifact]:
-        """Copy a version, and those that it needs, to another store, byte by byte; return them, the version last.
-
-        It needs the versions that it was made from, and those that verify what a generator writes. Each keeps its
-        number and its seal. The names of the version go with it where the other store does not use them. A version that
-        the other store has already gets the measurements that it lacks there.
-
-        Raises:
-            ArtifactError: a version is damaged, is missing, or the other store has another one of its number.
-            UsageError: the other store is this one, or is only read.
-        """
-        target.check_writable()
-        if target.root.resolve() == self.root.resolve():
-            raise UsageError(f"{ref} is in {self.root} already", hint="name another folder with --to")
-        copied = self.load(ref)
-        versions = self._needed_by(copied)
-        for artifact in versions:
-            files = {entry.name: read_artifact_file(entry) for entry in _files_of(artifact)}
-            if not Shelf(target.root, artifact.judge).add_copy(artifact.version, files):
-                _copy_measurements(artifact, target)
-        shelf = Shelf(target.root, copied.judge)
-        names = list(copied.tags)
-        if copied.latest:
-            names.append(LATEST)
-        for name in names:
-            if name not in shelf.names():
-                shelf.point(name, copied.version)
-        return [target.load(artifact.ref) for artifact in versions]
-
-    def _needed_by(self, artifact: Artifact) -> Sequence[Artifact]:
-        """Return the versions that a version needs, each before the ones that need it, and the version itself last."""
-        versions: list[Artifact] = []
-        references = list(artifact.about.verifiers)
-        if artifact.about.parent is not None:
-            references.insert(0, f"{artifact.judge}@{artifact.about.parent}")
-        for reference in references:
-            for version in self._needed_by(self.load(reference)):
-                if all(version.ref != earlier.ref for earlier in versions):
-                    versions.append(version)
-        versions.append(artifact)
-        return versions
-
     def check_writable(self) -> None:
         """Raise ``UsageError`` for the store that comes with jurist."""
         if self.is_shipped:
@@ -348,26 +337,9 @@ class Store:
         )
 
 
-def _files_of(artifact: Artifact) -> list[Path]:
-    """Return the files that belong to a version, those added later too."""
-    names = {*FILES, *OPTIONAL_FILES, *ADDED_FILES}
-    return [entry for entry in sorted(artifact.path.iterdir()) if entry.name in names]
-
-
-def _copy_measurements(artifact: Artifact, target: Store) -> None:
-    """Add the measurements beside a version to those beside its copy in another store, unless it has them."""
-    from .contents import checked_additions
-
-    copy = target.load(artifact.ref)
-    additions, _ = checked_additions(inspect_files(artifact.path))
-    present_additions, _ = checked_additions(inspect_files(copy.path))
-    for file, content in additions.items():
-        present_keys: list[list[object]] = []
-        for entry in present_additions.get(file, {}).get("measured", ()):
-            present_keys.append([entry[name] for name in ADDED_FILES[file]])
-        for entry in content["measured"]:
-            if [entry[name] for name in ADDED_FILES[file]] not in present_keys:
-                target.keep_added(copy, file, entry)
+def leads_out(path: Path) -> bool:
+    """Say whether the path of a judge's file leads out of the folder in which the command was given."""
+    return path.is_absolute() or ".." in path.parts
 
 
 def _problems_of(artifact: Artifact) -> list[Problem]:

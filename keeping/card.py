@@ -16,6 +16,7 @@ from .card_parts import (
     AgainstCard,
     CalibrationCard,
     CascadeCard,
+    CodePart,
     CountsCard,
     DecisionCard,
     Definition,
@@ -38,7 +39,7 @@ from .card_parts import (
     TokensCard,
     WordsCard,
 )
-from .part import Count, Figure, Part
+from .part import Count, Figure
 from .spend_card import SpendCard
 
 if TYPE_CHECKING:
@@ -59,15 +60,13 @@ _ALWAYS_WRITTEN = (
 """What every card names, if only as ``null``."""
 
 
-class CardContent(Part):
+class CardContent(CodePart):
     """The content of a card that the job provides; the store adds the judge, the number and the seal."""
 
     # Where it comes from.
     parent: Count | None = None
     refit: RefitCard | None = None
     judge_ref: str = ""
-    judge_sha256: str | None = None
-    judge_code: str | None = None
     call_sha256: str | None = None  # of the call that compiled it; the same call returns this version
     optimizer: OptimizerCard = OptimizerCard()
     guidelines: list[Guideline] = []
@@ -136,11 +135,6 @@ class CardContent(Part):
     def all_warnings(self) -> tuple[str, ...]:
         """The warnings of the decision, and those beside it."""
         return tuple(self.decision.warnings + self.warnings)
-
-    @property
-    def hashes(self) -> frozenset[str]:
-        """The hashes of the file that the judge stood in; empty if the card has none."""
-        return frozenset(filter(None, (self.judge_sha256, self.judge_code)))
 
     @property
     def parts(self) -> dict[str, str]:

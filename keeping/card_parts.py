@@ -80,6 +80,18 @@ class JudgePart(Part):
         return self
 
 
+class CodePart(Part):
+    """A part about a judge that may stand in a Python file."""
+
+    judge_sha256: str | None = None
+    judge_code: str | None = None
+
+    @property
+    def hashes(self) -> frozenset[str]:
+        """The hashes of the file that the judge stood in; empty if the part has none."""
+        return frozenset(filter(None, (self.judge_sha256, self.judge_code)))
+
+
 # How the judge is asked.
 
 
@@ -693,7 +705,7 @@ class TrustCard(Part):
         return AgreementRegression(intercept=self.intercept, slope=self.slope, labels=self.labels)
 
 
-class MemberCard(JudgePart):
+class MemberCard(JudgePart, CodePart):
     """A judge of a cascade, whole, as it was when the level was chosen."""
 
     judge: str

@@ -12,10 +12,11 @@ from ..cases import Case
 from ..engines.channel import CallContext
 from ..engines.ledger import Spend
 from ..engines.models import Model
-from ..errors import UsageError
+from ..errors import JudgeError, UsageError
 from ..evaluation.scale import Scale
 from ..evaluation.trust import AgreementRegression, SureAnswer
 from ..programs.asking import Asker
+from ..programs.catalogue import file_of
 from ..programs.deciding import check_sampling
 from ..programs.judge import Judge
 from ..programs.remembering import Remembered
@@ -25,7 +26,7 @@ from .artifact_card import Artifact, read_json_prompt
 from .artifacts import Store
 from .loading import LoadedJudge, choose_verifier, reached_as
 from .logs import is_log, new_rows_error
-from .naming import Name, Prompt, defined_judge, find_judge
+from .naming import BASIC, Name, Prompt, defined_judge, execute_judge, find_judge
 
 if TYPE_CHECKING:
     from .card_parts import MemberCard
@@ -258,14 +259,14 @@ def _load_cascade(
             message = f"{artifact.ref} is a cascade, whose judges keep their own {name}"
             raise UsageError(message, hint="leave it out")
     assert artifact.about.cascade is not None
-    members = tuple(_load_member(card, store) for card in artifact.about.cascade.members)
+    members = tuple(_load_member(card, artifact, store) for card in artifact.about.cascade.members)
     model = members[-1].model
     return CascadeJudge(**vars(prompt), model=model, context=CallContext.fresh(), members=members)
 
 
-def _load_member(card: "MemberCard", store: Store) -> LoadedJudge:
+def _load_member(card: "MemberCard", cascade: Artifact, store: Store) -> LoadedJudge:
     """Return a judge of a cascade, from what the cascade keeps of it."""
-    judge = defined_judge(card.definition) if card.definition else find_judge(card.reference, store)
+    judge = _judge_of_member(card, cascade, store)
     settings = replace(FOR_NEW_ROWS, adapter=card.adapter, sampling=card.thresholds.sampling, concurrency=1)
     if card.verifier:
         settings = replace(settings, verifier=card.verifier.model())
@@ -278,3 +279,22 @@ def _load_member(card: "MemberCard", store: Store) -> LoadedJudge:
         context=CallContext.fresh(),
         own_name=card.judge,
     )
+
+
+def _judge_of_member(card: "MemberCard", cascade: Artifact, store: Store) -> Judge:
+    """Return the judge of a member: what the cascade keeps, else its file's, executed if trusted."""
+    if card.definition:
+        return defined_judge(card.definition)
+    path, attribute = file_of(card.reference)
+    if path is None:
+        return find_judge(card.reference, store)
+    place = store.find_code(path)
+    if not place.is_file():
+        raise JudgeError(
+            f"{card.judge} in {cascade.ref} needs the code of {card.reference}: {path}: no such file",
+            hint="go where that file is, or put it beside the store",
+        )
+    recorded = card.hashes
+    if not recorded and not card.judge.endswith(BASIC):  # an earlier jurist kept no hashes of a member's file
+        recorded = store.load(card.judge).about.hashes
+    return execute_judge(f"{place}:{attribute}", cascade.ref, recorded, store)

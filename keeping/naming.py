@@ -39,6 +39,7 @@ class Prompt:
     artifact: Artifact | None
     settings: AskSettings
     standing: str = ""
+    reference: str = field(default="", compare=False)  # by which the judge is found again; empty of an object
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +51,7 @@ class Name:
     # or a tag, or ``basic``; empty for what its name stands for with the model that is asked
     version: str = ""
     file: str = ""  # the file that was named, if one was
+    reference: str = ""  # by which the judge is found again: a file or a name; empty for a judge itself
     is_bare: bool = (
         False  # whether it was found by its name alone, so that each version says what the judge is
     )
@@ -75,11 +77,12 @@ class Name:
     ) -> "Name":
         """Return the judge and version that a reference names, with what was said of how it is asked."""
         file = ""
+        source = ""
         is_bare = False
         if isinstance(reference, Judge):
             judge = reference
         elif reference.endswith(BASIC):
-            judge = find_judge(reference.removesuffix(BASIC), store)
+            judge, source = locate_judge(reference.removesuffix(BASIC), store)
             version = "basic"
         else:
             judge_reference, version = _split_version(reference)
@@ -93,6 +96,7 @@ class Name:
             store=store,
             version=version,
             file=file,
+            reference=source,
             is_bare=is_bare,
             samples=samples,
             threshold=threshold,
@@ -130,6 +134,7 @@ class Name:
             artifact=None,
             settings=replace(settings, sampling=sampling, adapter=self.adapter),
             standing=standing,
+            reference=self.reference,
         )
 
     def _version_prompt(self, settings: AskSettings, judge: Judge, artifact: Artifact) -> Prompt:
@@ -167,6 +172,7 @@ class Name:
             artifact=artifact,
             settings=settings,
             standing=artifact.about.refit_words,
+            reference=self.file or artifact.about.reference,
         )
 
     def _sampling(self, judge: Judge, proven: Sampling, *, is_as_proven: bool) -> Sampling:
@@ -287,7 +293,7 @@ def judge_of_artifact(artifact: Artifact, store: Store, *, source: bool = False)
             return defined_judge(card.definition)
     from ..programs.judge_files import JudgeFile
 
-    place = store.find_file(path)
+    place = store.find_code(path)
     if card.definition and not (source and place.is_file()):
         with suppress(OSError):  # a file that is gone, or cannot be read, is not needed
             if _was_changed(artifact, JudgeFile.read(place).hashes):
@@ -299,13 +305,15 @@ def judge_of_artifact(artifact: Artifact, store: Store, *, source: bool = False)
             f"judge {artifact.judge!r} was compiled from {card.reference}: {path}: no such file",
             hint="go where that file is, or name the file in place of the judge",
         )
-    judge = find(
-        f"{place}:{attribute}",
-        lambda file, hashes: store.trust.check(artifact.ref, file, hashes, card.hashes),
-    )
+    judge = execute_judge(f"{place}:{attribute}", artifact.ref, card.hashes, store)
     if source:
         return judge
     return choose_fitting_judge(judge, artifact, store, str(place))
+
+
+def execute_judge(file: str, ref: str, recorded: frozenset[str], store: Store) -> Judge:
+    """Return the judge in ``FILE.py:ATTRIBUTE``, which is executed for ``ref`` if its code is recorded and trusted."""
+    return find(file, lambda path, hashes: store.trust.check(ref, path, hashes, recorded))
 
 
 def choose_fitting_judge(judge: Judge, artifact: Artifact, store: Store, reference: str = "") -> Judge:

@@ -1,6 +1,6 @@
 """Versions of judges that verify what a generator writes: found in the store, and put into its program."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -106,10 +106,18 @@ def with_recorded_verifiers(judge: Judge, artifact: Artifact, store: Store) -> J
     Raises:
         ArtifactError: one of them is missing, or is no longer what it was.
     """
-    recorded: Mapping[str, str] = artifact.about.verifiers
-    if not recorded:
-        return judge
-    for reference, sha256 in recorded.items():
+    verifiers = find_recorded_verifiers(artifact, store)
+    return with_verifiers(judge, [verifier.ref for verifier in verifiers], store)
+
+
+def find_recorded_verifiers(artifact: Artifact, store: Store) -> list[Artifact]:
+    """Return the versions that verify what a version of a generator writes, as its card records them.
+
+    Raises:
+        ArtifactError: one of them is missing, or is no longer what it was.
+    """
+    verifiers: list[Artifact] = []
+    for reference, sha256 in artifact.about.verifiers.items():
         try:
             verifier = store.load(reference)
         except ArtifactError as error:
@@ -122,4 +130,5 @@ def with_recorded_verifiers(judge: Judge, artifact: Artifact, store: Store) -> J
                 f"{artifact.ref} is verified by {reference}, which is another version by now",
                 hint=f"restore it from a copy, or compile {artifact.judge} again",
             )
-    return with_verifiers(judge, tuple(recorded), store)
+        verifiers.append(verifier)
+    return verifiers

@@ -16,6 +16,7 @@ from judges import POLITE, ROBUSTNESS, Polite, TwoSteps, basic, changed, save
 
 from jurist.errors import ArtifactError, UsageError
 from jurist.keeping.artifacts import Store
+from jurist.keeping.copying import copy_version
 from jurist.programs.judge import Judge
 
 
@@ -74,30 +75,31 @@ def test_a_copy_has_its_parents_its_names_and_every_byte(store: Store, tmp_path:
     save(store, parent=2, latest=False)
     store.tag("polite@4", "prod")
     target = Store(tmp_path / "other")
-    assert [version.version for version in store.copy("polite@4", target)] == [1, 2, 4]
+    copied = copy_version(store, "polite@4", target)
+    assert [version.version for version in (*copied.behind, copied.artifact)] == [1, 2, 4]
     assert target.verify() == []
     assert target.load("polite@prod").sha256 == store.load("polite@4").sha256
     with pytest.raises(ArtifactError, match="no version of polite is the latest"):
         target.load("polite")  # as in the first store, JUDGE alone does not mean it
     copies = files_below(target.root)
     assert copies.items() <= files_below(store.root).items()
-    store.copy("polite@4", target)  # again: nothing changes
+    copy_version(store, "polite@4", target)  # again: nothing changes
     assert files_below(target.root) == copies
-    store.copy("polite@3", target)
+    copy_version(store, "polite@3", target)
     assert target.load("polite").version == 3
 
 
 def test_a_copy_gets_the_measurements_that_it_lacks_and_keeps_its_own(store: Store, tmp_path: Path) -> None:
     save(store)
     target = Store(tmp_path / "other")
-    store.copy("polite@1", target)
+    copy_version(store, "polite@1", target)
     entries = [{**ROBUSTNESS, "model": model} for model in ("here", "there", "both")]
     for kept_in, models in ((store, "here both"), (target, "there both")):
         for entry in entries:
             if entry["model"] in models.split():
                 kept_in.keep_added(kept_in.load("polite@1"), "robustness.json", entry)
     for _ in range(2):
-        (copied,) = store.copy("polite@1", target)
+        copied = copy_version(store, "polite@1", target).artifact
         assert [entry["model"] for entry in copied.robustness] == ["both", "here", "there"]
     assert [entry["model"] for entry in store.load("polite@1").robustness] == ["both", "here"]
     assert target.verify() == []
@@ -108,13 +110,13 @@ def test_a_copy_of_changed_bytes_or_over_another_version_is_refused(store: Store
     target = Store(tmp_path / "other")
     save(target, note="another")
     with pytest.raises(ArtifactError, match="has another polite@1: its number is part of its seal"):
-        store.copy("polite@1", target)
+        copy_version(store, "polite@1", target)
     with pytest.raises(UsageError, match="already"):
-        store.copy("polite@1", Store(store.root))
+        copy_version(store, "polite@1", Store(store.root))
     program = store.root / "polite" / "1" / "program.json"
     program.write_bytes(program.read_bytes() + b" ")
     with pytest.raises(ArtifactError, match=r"is damaged: program\.json"):
-        store.copy("polite@1", Store(tmp_path / "third"))
+        copy_version(store, "polite@1", Store(tmp_path / "third"))
     assert not (tmp_path / "third").exists()
 
 

@@ -18,12 +18,3 @@ def test_a_version_of_a_file_is_found_under_the_name_of_a_built_in_judge() -> No
     assert cli("evaluate", "answer-check@2", "--gold", gold).code == 1
     row = ok("artifacts", "index").out.splitlines()[-1].split("|")
     assert ("answer-check@1" in row[1], row[2].strip()) == (True, "")
-
-
-def test_a_copy_names_the_file_that_its_judge_needs() -> None:
-    Path("own.py").write_text(OWN, "utf-8")
-    Path("i.md").write_text("Hold a reply that promises what the policy lacks.", "utf-8")
-    ok("artifacts", "add", "own.py:judge", "--instruction", "i.md")
-    needed = "may-go@1 needs the code of own.py: copy that file too, beside the folder"
-    assert f"{needed} other/store" in ok("artifacts", "copy", "may-go@1", "--to", "other/store").out
-    assert needed not in ok("artifacts", "copy", "may-go@1", "--to", "second").out
