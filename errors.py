@@ -13,6 +13,7 @@ import signal
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache, wraps
 from numbers import Integral, Real
 from pathlib import Path
@@ -508,8 +509,15 @@ _ACCEPTED_TYPES: Mapping[object, Any] = {
 """Annotated type -> the types whose instances are accepted for it, where these are not its own."""
 
 
+_in_public_call: ContextVar[bool] = ContextVar("_in_public_call", default=False)
+"""Whether a public function is running, which another one has not called."""
+
+
 def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """Return a public function that raises ``UsageError`` for an unknown argument, or a value of another type."""
+    """Return a public function that raises ``UsageError`` for an unknown argument, or a value of another type.
+
+    In Python it ends with ``StoppedError`` at Ctrl-C, whatever it is doing; the command line says so itself.
+    """
     parameters = list(inspect.signature(function).parameters)
 
     @wraps(function)
@@ -520,7 +528,19 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         values: dict[str, object] = dict(zip(parameters, args, strict=False))
         values.update(kwargs)
         check_types(function, values)
-        return function(*args, **kwargs)
+        if _Caller.is_command_line or _in_public_call.get():
+            return function(*args, **kwargs)
+        _Caller.has_begun_work = False
+        token = _in_public_call.set(True)
+        try:
+            return function(*args, **kwargs)
+        except KeyboardInterrupt:
+            message = "stopped by Ctrl-C"
+            if not _Caller.has_begun_work:
+                message += "; no model was asked and nothing was paid"
+            raise StoppedError(message, hint="run the same command again", signal=signal.SIGINT) from None
+        finally:
+            _in_public_call.reset(token)
 
     return call
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
+from signal import SIGINT
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import dspy
@@ -13,7 +14,7 @@ from ..cases import Case
 from ..engines.channel import CallContext
 from ..engines.ledger import Spend
 from ..engines.models import Model, Reach, connect, reached, same_model
-from ..errors import UsageError
+from ..errors import StoppedError, UsageError
 from ..evaluation.rows import Row
 from ..evaluation.votes import Sampling
 from ..programs.asking import Asker
@@ -301,10 +302,16 @@ class LoadedJudge(Prompt):
 
         Raises:
             GoldError: a row is none, or an input is missing or ill-typed, with its number from 1.
-            ModelError: the model cannot be used at all.
+            ModelError: the model cannot be used at all. StoppedError: Ctrl-C; the replies so far are lost.
         """
-        cases = self._cases(rows)
-        return self.for_cases(cases).verdicts(cases)
+        try:
+            cases = self._cases(rows)
+            return self.for_cases(cases).verdicts(cases)
+        except KeyboardInterrupt:
+            hint = "jurist run keeps them in a file, and goes on there"
+            raise StoppedError(
+                "stopped by Ctrl-C; the replies so far are lost", hint=hint, signal=SIGINT
+            ) from None
 
     async def abatch(self, rows: Any) -> list[Verdict]:
         """Judge many rows, as :meth:`batch` does, inside a running event loop."""

@@ -132,7 +132,7 @@ def _newest_of_main_module(name: str) -> Judge | None:
         # A notebook holds the results of earlier cells, too: a judge before its docstring was edited.
         if isinstance(value, Judge) and value.name == name:
             judges.append(value)
-    return max(judges, key=lambda judge: judge.number, default=None)
+    return max(judges, key=lambda judge: judge.rank, default=None)
 
 
 _NEAREST_NAMES = 3

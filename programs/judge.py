@@ -247,10 +247,22 @@ class Judge:
             return signature
 
     @property
-    def number(self) -> int:
-        """The place of this judge among all that this process made: of two, the newer has the higher one."""
-        number: int = vars(self)["_number"]
-        return number
+    def rank(self) -> tuple[int, bool]:
+        """The rank among judges of one name, the highest of which the name means: a newer judge has a higher one.
+
+        A judge that :meth:`with_options` or the like made of another ranks just below that one.
+        """
+        values = vars(self)
+        return values["_number"], not values.get("_is_copy", False)
+
+    def _changed(self, **changes: Any) -> Self:
+        """Return a copy of the judge with some fields changed, which ranks just below it."""
+        return self._ranked_below(replace(self, **changes))
+
+    def _ranked_below(self, copy: Self) -> Self:
+        """Return a copy of the judge after giving it the rank of one."""
+        vars(copy).update(_number=vars(self)["_number"], _is_copy=True)
+        return copy
 
     def _check_signature(self) -> None:
         """Refuse what is no signature, and one with fields that jurist cannot use."""
@@ -393,7 +405,7 @@ class Judge:
 
     def with_metric(self, metric: Metric) -> "Judge":
         """Return a copy of the judge with another metric."""
-        return replace(self, metric=metric)
+        return self._changed(metric=metric)
 
     @property
     def option_values(self) -> dict[str, str]:
@@ -413,7 +425,7 @@ class Judge:
         if language is not None:
             judge = judge.in_language(language)
         answer = with_option_values(judge.name, judge.answer, judge.options, answer_values)
-        return replace(judge, answer=answer)
+        return judge._changed(answer=answer)
 
     def identity_under(self, card: Mapping[str, object]) -> dict[str, object]:
         """Return the identity of its scale under the option value that fits a card; its own where none does."""
@@ -432,7 +444,7 @@ class Judge:
         criterion = self.answer.answers[name]
         if isinstance(criterion, ClosedLabel) and not criterion.positive:
             criterion = replace(criterion, positive=frozenset(criterion.labels[:1]))
-        return replace(self, answer=criterion, metric=criterion.scale.default)
+        return self._changed(answer=criterion, metric=criterion.scale.default)
 
     def basic(self) -> "dspy.Module":
         """Return a fresh basic program."""
@@ -477,7 +489,7 @@ class Judge:
         if answer != self.answer:
             signature = with_labels_of(signature, answer)
         program = self.programs.get(language, self.program)
-        return replace(self, language=language, signature=signature, answer=answer, program=program)
+        return self._changed(language=language, signature=signature, answer=answer, program=program)
 
     def for_texts(self, texts: Iterable[str]) -> Self:
         """Return the judge with its prompt in Chinese where most of these texts are, unless its language was chosen."""
@@ -493,7 +505,7 @@ class Judge:
             and metric in self.comparison.metrics
             and not callable(self.metric)
         ):
-            compiled = replace(compiled, metric=metric)
+            compiled = compiled._changed(metric=metric)
         if self.common is None and common is not None:
             compiled = compiled.with_common(common)
         return compiled
@@ -502,7 +514,7 @@ class Judge:
         """Return a copy of the judge that names the inputs which many rows share by design."""
         judge = object.__new__(type(self))
         vars(judge).update(vars(self), common=tuple(common))
-        return judge
+        return self._ranked_below(judge)
 
     def prompt_values(self, inputs: Inputs, places: Places = None) -> dict[str, Any]:
         """Return the program's inputs: rendered, and defused of headers of prompt formats."""

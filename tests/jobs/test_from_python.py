@@ -5,7 +5,7 @@ import copy
 import json
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,11 @@ import dspy
 import pandas
 import pytest
 from judges import CHECK, NEW, ROWS
+from quiz import QUIZ
 from small import ok
 
 import jurist
+from jurist.errors import StoppedError
 from jurist.optimizers.base import Job
 from jurist.optimizers.board import Board, Candidate
 
@@ -158,6 +160,81 @@ def test_of_the_judges_of_one_name_in_a_notebook_the_one_made_last_is_loaded(
     assert loaded.judge is newest
     (prompt,) = loaded.state.predictors.values()
     assert prompt.instructions == "Say whether the reply is polite."
+
+
+RATED = jurist.Judge(
+    name="rated",
+    signature=CHECK.signature,
+    positive="hold",
+    options={
+        "strictness": {"high": {"positive": frozenset({"send"})}, "low": {"positive": frozenset({"hold"})}}
+    },
+)
+COPIES: dict[str, Callable[[jurist.Judge], jurist.Judge]] = {
+    "with_options": lambda judge: judge.with_options({"strictness": "high"}),
+    "with_metric": lambda judge: judge.with_metric("accuracy"),
+    "with_common": lambda judge: judge.with_common(["policy"]),
+}
+
+
+@pytest.mark.parametrize("kind", COPIES)
+def test_a_judge_keeps_its_name_when_another_is_made_of_it(
+    monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    base = replace(RATED)
+    copy_of_base = COPIES[kind](base)
+    monkeypatch.setattr(sys.modules["__main__"], "copy_of_base", copy_of_base, raising=False)
+    assert jurist.judge("rated") is copy_of_base  # there is no other
+    monkeypatch.setattr(sys.modules["__main__"], "base", base, raising=False)
+    assert jurist.judge("rated") is base
+    newer = replace(RATED)
+    monkeypatch.setattr(sys.modules["__main__"], "newer", COPIES[kind](newer), raising=False)
+    assert jurist.judge("rated").rank == (newer.rank[0], False)
+
+
+def interrupted_rows() -> Iterator[dict[str, Any]]:
+    """Yield a row, and press Ctrl-C."""
+    yield ROWS[0]
+    raise KeyboardInterrupt
+
+
+INTERRUPTED: dict[str, Callable[[Any], object]] = {
+    "compile": lambda rows: jurist.compile(CHECK, rows),
+    "evaluate": lambda rows: jurist.evaluate(basic(), rows),
+    "compare": lambda rows: jurist.compare([basic(), CHECK], rows),
+    "gate": lambda rows: jurist.gate(basic(), rows, minimum={"accuracy": 0.5}),
+    "assert_judge": lambda rows: jurist.assert_judge(basic(), rows, minimum={"accuracy": 0.5}),
+    "harden": lambda rows: jurist.harden(basic(), rows),
+    "cascade": lambda rows: jurist.cascade([CHECK, CHECK], rows),
+    "run": lambda rows: jurist.run(basic(), rows, "out.jsonl"),
+    "check_gold": lambda rows: jurist.check_gold(rows, CHECK),
+    "agreement": lambda rows: jurist.agreement(rows, CHECK),
+    "plan_gold": lambda rows: jurist.plan_gold(CHECK, rows),
+    "Gold.load": lambda rows: jurist.Gold.load(rows, CHECK),
+    "Gold.of": lambda rows: jurist.Gold.of(rows, CHECK),
+    "batch": lambda rows: basic().batch(rows),
+    "generate": lambda rows: jurist.generate(f"{QUIZ}:generator", rows, "out.jsonl"),
+}
+
+
+@pytest.mark.parametrize("function", INTERRUPTED)
+def test_ctrl_c_before_the_first_call_is_one_line(function: str) -> None:
+    with pytest.raises(StoppedError, match=r"^stopped by Ctrl-C; ") as stopped:
+        INTERRUPTED[function](interrupted_rows())
+    assert stopped.value.exit_code == 130
+    assert stopped.value.__suppress_context__
+    assert len(stopped.value._render_traceback_()) == 1
+
+
+def test_ctrl_c_in_one_call_of_a_judge_ends_what_called_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An optimizer of DSPy counts any other exception of its metric as a score of 0."""
+
+    def interrupt(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("jurist.programs.asking.Asker.ask", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        basic()(**NEW[0])
 
 
 def test_an_export_is_the_file_of_the_command(tmp_path: Path) -> None:
