@@ -34,63 +34,80 @@ def joint_metric(name: str, scales: Mapping[str, Scale], parts: Mapping[str, Met
     metrics = list(parts.values())
 
     def statistics(units: Units) -> Statistics:
-        statistics_by_criterion = []
+        labelled_statistics: list[Statistics] = []
         for criterion, metric in parts.items():
             criterion_units = units_of(criterion, scales[criterion], units)
             if len(criterion_units.gold):
-                statistics_by_criterion.append(metric.statistics(criterion_units))
-        if not statistics_by_criterion:
-            first = next(iter(parts))
-            first_units = units_of(first, scales[first], units)
-            statistics_by_criterion.append(metrics[0].statistics(first_units))
-        return _joint_statistics(statistics_by_criterion)
+                labelled_statistics.append(metric.statistics(criterion_units))
+        if labelled_statistics:
+            return _joint_statistics(labelled_statistics)
+        first_criterion, first_metric = next(iter(parts.items()))
+        no_units = units_of(first_criterion, scales[first_criterion], units)
+        return _joint_statistics([first_metric.statistics(no_units)])
 
+    # The ends are the widest ones, because people may have labelled a single criterion.
+    lows: list[float] = []
+    highs: list[float] = []
+    draws: list[int] = []
+    divisible = True
+    for metric in metrics:
+        lows.append(metric.low)
+        highs.append(metric.high)
+        draws.append(metric.draws)
+        divisible = divisible and metric.divisible
     return Metric(
         name=name,
         statistics=statistics,
-        low=min(metric.low for metric in metrics),  # people may have labelled that criterion alone
-        high=max(metric.high for metric in metrics),
+        low=min(lows),
+        high=max(highs),
         higher_is_better=metrics[0].higher_is_better,
-        draws=min(metric.draws for metric in metrics),
-        divisible=all(metric.divisible for metric in metrics),
+        draws=min(draws),
+        divisible=divisible,
     )
 
 
 def _joint_statistics(statistics_by_criterion: Sequence[Statistics]) -> Statistics:
-    """Return the statistics of the mean of several metrics."""
-    # The sums of the criteria stand beside each other: the columns of one lie between two ends.
-    ends = [0]
+    """Return the statistics of the mean of several metrics, whose sums stand in one table beside each other."""
+    column_ends = [0]  # of each criterion, the column after its last one
     for part in statistics_by_criterion:
-        ends.append(ends[-1] + part.sums[0].shape[1])
+        width = part.sums[0].shape[1]
+        column_ends.append(column_ends[-1] + width)
 
     def value(sums: Floats) -> Floats:
-        values = []
+        values: list[Floats] = []
         for number, part in enumerate(statistics_by_criterion):
-            values.append(part.of(sums[..., ends[number] : ends[number + 1]]))
+            columns = slice(column_ends[number], column_ends[number + 1])
+            values.append(part.of(sums[..., columns]))
         return np.asarray(np.mean(values, axis=0))
 
-    tables = []
-    for answer_set in range(len(statistics_by_criterion[0].sums)):
-        criterion_tables = [part.sums[answer_set] for part in statistics_by_criterion]
+    answer_sets = len(statistics_by_criterion[0].sums)
+    tables: list[Sums] = []
+    for answer_set in range(answer_sets):
+        criterion_tables: list[Sums] = []
+        for part in statistics_by_criterion:
+            criterion_tables.append(part.sums[answer_set])
         tables.append(_join_columns(criterion_tables))
     return Statistics(tables, value)
 
 
 def _join_columns(tables: Sequence[Sums]) -> Sums:
     """Return one table with the columns of several, sparse where one of them is."""
-    if any(scipy.sparse.issparse(table) for table in tables):
+    is_sparse = any(map(scipy.sparse.issparse, tables))
+    if is_sparse:
         return scipy.sparse.hstack(tables, format="csr")
     return np.hstack(tables)
 
 
 def units_of(name: str, scale: Scale, units: Units) -> Units:
     """Return the units of one criterion on its own scale, in all groups."""
-    codes: dict[Value, int] = {value: code for code, value in enumerate(scale.domain)}
-    # The code of each value on the criterion's scale; the last place is that of MISSING, which is -1.
+    codes: dict[Value, int] = {}
+    for value in scale.domain:
+        codes[value] = len(codes)
+    # The last place is that of MISSING, which is -1; values of other criteria are missing on this scale.
     criterion_codes = np.full(len(units.values) + 1, MISSING, dtype=np.int64)
-    for code, value in enumerate(units.values):
-        if value.criterion == name:
-            criterion_codes[code] = codes.setdefault(value.value, len(codes))
+    for code, rated in enumerate(units.values):
+        if rated.criterion == name:
+            criterion_codes[code] = codes.setdefault(rated.value, len(codes))
     is_of_criterion = criterion_codes[units.gold] != MISSING
     return replace(
         units,

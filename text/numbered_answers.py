@@ -1,9 +1,10 @@
-"""Answers to numbered questions: how they are read from a reply, and their means over several replies; numbered texts.
+"""Answers to numbered questions, read from a reply and averaged over replies; and texts in numbered lines.
 
 Written with the standard library, because exports carry this source along and have to read the same.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
 
@@ -23,26 +24,38 @@ _ANSWER: Final = re.compile(
     re.IGNORECASE,
 )
 """The number of a question, then its answer, which a remark may follow."""
-
-
-_NUMBERED: Final = re.compile(r"(\d+)\. (.*)")
-"""A sentence as a judge shows it: on one line, with its number."""
+_NUMBERED_LINE: Final = re.compile(r"(\d+)\. (.*)")
+"""A sentence as a judge shows it: on one line, behind its number."""
 
 
 def last_numbered_texts(values: Sequence[object]) -> list[tuple[int, str]]:
-    """Return number and text of each line of the last value that has a numbered text on every line; empty without one.
+    """Return number and text of each line of the last value whose lines are all numbered; empty without such a value.
 
-    That is the judged input: where the evidence has numbered texts too, it comes before.
+    That value is the judged input: where the evidence has numbered lines too, it comes before.
     """
     numbered_texts: list[tuple[int, str]] = []
     for value in values:
-        lines = value.splitlines() if isinstance(value, str) else []
-        matches = [_NUMBERED.fullmatch(line) for line in lines]
-        numbered = [(int(match[1]), match[2]) for match in matches if match]
-        numbers = [number for number, _ in numbered]
-        is_increasing = numbers == sorted(set(numbers))
-        if numbered and len(numbered) == len(lines) and is_increasing:
-            numbered_texts = numbered
+        if not isinstance(value, str):
+            continue
+        texts_of_value = _split_numbered_lines(value)
+        if texts_of_value:
+            numbered_texts = texts_of_value
+    return numbered_texts
+
+
+def _split_numbered_lines(text: str) -> list[tuple[int, str]]:
+    """Return number and text of each line; empty unless every line has a number, each higher than the one before."""
+    numbered_texts: list[tuple[int, str]] = []
+    last_number = -1
+    for line in text.splitlines():
+        match = _NUMBERED_LINE.fullmatch(line)
+        if match is None:
+            return []
+        number = int(match[1])
+        if number <= last_number:
+            return []
+        last_number = number
+        numbered_texts.append((number, match[2]))
     return numbered_texts
 
 
@@ -52,7 +65,7 @@ def read_numbered_answers(text: str, kinds: Sequence[str]) -> list[float | None]
     A decimal number is read, too: of a yes-or-no question it is the probability of yes, from 0 to 1. ``None`` stands
     for a question without an answer of its kind, and for one that is answered in two ways.
     """
-    values_of_question: list[set[float]] = [set() for _ in kinds]
+    values_of_place: defaultdict[int, set[float]] = defaultdict(set)
     for line in _SEPARATOR.split(text):
         match = _ANSWER.fullmatch(line.strip())
         if match is None:
@@ -62,9 +75,11 @@ def read_numbered_answers(text: str, kinds: Sequence[str]) -> list[float | None]
             continue
         answer = _value_of_answer(match[2].lower(), kinds[place])
         if answer is not None:
-            values_of_question[place].add(answer)
+            values_of_place[place].add(answer)
+
     answers: list[float | None] = []
-    for values in values_of_question:
+    for place in range(len(kinds)):
+        values = values_of_place[place]
         if len(values) == 1:
             answers.append(values.pop())
         else:
@@ -74,18 +89,26 @@ def read_numbered_answers(text: str, kinds: Sequence[str]) -> list[float | None]
 
 def _value_of_answer(word: str, kind: str) -> float | None:
     """Return the number that an answer stands for; ``None`` for an answer of another kind."""
-    if word in _YES_AND_NO:
-        return _YES_AND_NO[word] if kind == YES_NO else None
+    is_word = word in _YES_AND_NO
+    if is_word and kind == YES_NO:
+        return _YES_AND_NO[word]
+    if is_word:
+        return None
     if kind == YES_NO and word.isdigit():
         return None
     value = float(word)
     least, greatest = RANGES[kind]
-    return value if least <= value <= greatest else None
+    if least <= value <= greatest:
+        return value
+    return None
 
 
 def write_numbered_answers(answers: Sequence[float]) -> str:
     """Return answers as :func:`read_numbered_answers` reads them: a decimal number a line, behind its number."""
-    return "\n".join(f"{number}: {answer:.4f}" for number, answer in enumerate(answers, 1))
+    lines: list[str] = []
+    for number, answer in enumerate(answers, 1):
+        lines.append(f"{number}: {answer:.4f}")
+    return "\n".join(lines)
 
 
 def mean_answers(samples: Sequence[Sequence[float | None]]) -> list[float | None]:
