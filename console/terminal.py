@@ -39,7 +39,8 @@ class Terminal(Surface):
 
     def opened(self, work: Asked, paid: Mapping[str, int]) -> None:
         """Say what is about to be spent and can be shown by it, and ask a person where that is much."""
-        self.agreed(work.foresee(), paid, self.notes(work))
+        estimate = work.foresee()
+        self.agreed(estimate, paid, [*self.notes(work), estimate.ending])
 
     def agreed(self, estimate: CostEstimate, paid: Mapping[str, int], notes: Sequence[str] = ()) -> None:
         """Say what is about to be spent, and ask a person where that is much."""

@@ -175,6 +175,8 @@ class Subject:
             rule = "the label is the likeliest by its weight"
         elif threshold >= 1:
             return []
+        if self.asks_decision_model:
+            return []
         return [
             f"{rule}, read from the tokens of replies; without them the share of the samples counts, and of one "
             "sample its label"

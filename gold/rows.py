@@ -16,6 +16,7 @@ from pydantic.fields import FieldInfo
 
 from ..cases import Case, Value, Values
 from ..errors import GoldError
+from ..text.images import ImageReference
 from ..text.turns import as_text
 from .files import Place, Row
 
@@ -148,8 +149,13 @@ def canonical_row(judge: Judge, case: Case) -> Row:
         GoldError: the row's model demands a label, and the case has none.
     """
     row = case.row
+    images = _images_of(judge, case)
+    columns = without_ratings(row)
+    for name, _, keys in _fields(judge.row_model):
+        if name in images:
+            columns.update(dict.fromkeys(keys, images[name]))
     try:
-        parsed = judge.row_model.model_validate(without_ratings(row))
+        parsed = judge.row_model.model_validate(columns)
     except pydantic.ValidationError as error:  # it was read, so only its label can be gone
         raise GoldError(
             f"the row cannot be written without a label: {judge.row_model.__name__} demands one",
@@ -158,6 +164,8 @@ def canonical_row(judge: Judge, case: Case) -> Row:
             hint="let the judge's rows model take None for the label",
         ) from error
     dumped = parsed.model_dump(mode="json")
+    for name, image in images.items():
+        dumped[name] = image.row_value()
     result: Row = {}
     for name, info, keys in _fields(judge.row_model):
         if name == "ratings" or name not in dumped:
@@ -175,6 +183,16 @@ def canonical_row(judge: Judge, case: Case) -> Row:
         if row.get(key) and key not in judge.row_model.model_fields:
             result[key] = row[key]
     return result
+
+
+def _images_of(judge: Judge, case: Case) -> dict[str, ImageReference]:
+    """Return the images of a case: name of the field -> image."""
+    images: dict[str, ImageReference] = {}
+    for name in judge.row_model.model_fields:
+        image = case.inputs.get(name)
+        if isinstance(image, ImageReference):
+            images[name] = image
+    return images
 
 
 def join_cases(judge: Judge, cases: Sequence[Case]) -> Case:

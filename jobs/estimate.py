@@ -17,6 +17,7 @@ from ..engines.models import Model
 from ..engines.prices import foreseen_cost
 from ..errors import plural
 from ..evaluation.plain import plain
+from ..keeping.model_ends import warning_of_ends
 
 _LISTED_ASKS = 4  # asks above which their calls are not listed one by one
 _LEAST_REASONING = 0.25
@@ -281,6 +282,15 @@ class CostEstimate:
                     if ask.size.price(model) is None and not (hosted and model.api_base):
                         names[model.name] = None
         return tuple(names)
+
+    @property
+    def ending(self) -> str:
+        """A warning that models which are asked have ended, or end within 90 days; empty without any."""
+        models: list[Model] = []
+        for ask in self.asks:
+            for asked_model in ask.models:
+                models.extend(asked_model.each)
+        return warning_of_ends(models)
 
     @property
     def without_limits(self) -> "CostEstimate":

@@ -144,6 +144,7 @@ class Surface:
 
     def opened(self, work: Asked, paid: Mapping[str, int]) -> None:
         """Hear of work, and of the answers that are paid already, before it asks models; what this raises ends it."""
+        self.note(work.foresee().ending)
 
     def measured(self, work: Cascading | Comparing | Evaluating | Hardening, title: str) -> Any:
         """Ask about gold, and return what that shows, while the paid answers are still kept."""

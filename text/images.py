@@ -57,6 +57,12 @@ class ImageReference(str):
         """Return how a copy is made, in another process too."""
         return ImageReference, (str(self), self.source)
 
+    def row_value(self) -> str:
+        """Return the value for a row in a file of any folder: an absolute path, or an address."""
+        if isinstance(self.source, Path):
+            return str(self.source.absolute())
+        return self.address()
+
     def address(self) -> str:
         """Return the image as an address that endpoints take: ``data:`` with its bytes, or its address in the web.
 

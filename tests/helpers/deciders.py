@@ -104,6 +104,7 @@ class OpenAIDecisions(LoopbackServer):
 
     def __init__(self, fault: int = 0, key: str = "") -> None:
         self.fault, self.key = fault, key
+        self.delay = 0.0  # seconds before each answer
         self.bodies: list[dict[str, Any]] = []
         outer = self
 
@@ -112,10 +113,17 @@ class OpenAIDecisions(LoopbackServer):
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 status, reply = outer.answer(self.path, self.headers.get("Authorization", ""), body)
                 data = json.dumps(reply).encode()
-                self.reply(status, data)
+                time.sleep(outer.delay)
+                with contextlib.suppress(OSError):  # whoever asked was killed
+                    self.reply(status, data)
 
         super().__init__(Handler)
         self.url = f"{self.address}/v1"
+
+    @property
+    def count(self) -> int:
+        """How many requests were answered."""
+        return len(self.bodies)
 
     def answer(self, path: str, authorization: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         """Return status and body of the reply to a request."""
@@ -130,7 +138,7 @@ class OpenAIDecisions(LoopbackServer):
         except ValidationError as error:
             return 422, {"error": {"message": str(error)}}
         self.bodies.append(body)
-        text = text_of_input(body["input"])
+        text = self.read_input(body["input"])
         answers = [self.answer_question(text, question) for question in body["questions"]]
         details = {"cache_write_tokens": 0, "cached_tokens": 0}
         usage = {
@@ -142,6 +150,10 @@ class OpenAIDecisions(LoopbackServer):
         }
         decision = Decision.model_validate({"answers": answers, "model": body["model"], "usage": usage})
         return 200, decision.model_dump()
+
+    def read_input(self, value: str | list[dict[str, Any]]) -> str:
+        """Return the text that the questions are about."""
+        return text_of_input(value)
 
     def answer_question(self, text: str, question: dict[str, Any]) -> dict[str, Any]:
         """Return the answer to a question, by the model itself."""

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from engines_and_inputs import ENGINES, INPUTS, NAMES, server_of, write_world
 from loopback import truth_of
-from small import TALK, cli, new_rows, read_jsonl, start, write_jsonl
+from small import TALK, cli, new_rows, ok, read_jsonl, start, write_jsonl
 
 pytestmark = pytest.mark.ray
 FECT = ("run", "fect:basic", "--input", "rows.jsonl", "--output")
@@ -51,6 +52,21 @@ def test_the_output_and_the_counts_are_those_of_a_run_without_ray(ray: Any, outp
     files = {"output": 0, "rejects": 0}
     assert there.json | files == here.json | files
     assert not [path for path in Path().iterdir() if path.name.startswith(".o")]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("kind", INPUTS)
+def test_workers_judge_every_kind_of_input_with_every_kind_of_model(
+    ray: Any, fake_key: str, kind: str, engine: str
+) -> None:
+    write_world(kind, 12)
+    rows = ("run", f"judges.py:{kind}:basic", "--input", "new.jsonl", "--output")
+    with server_of(engine) as server:
+        model = ("--model", f"{NAMES[engine]}/old", "--api-base", server.url, "--yes")
+        ok(*rows, "here.jsonl", *model)
+        ok(*rows, "there.jsonl", *RAY, *model)
+    assert len(read_jsonl(Path("there.jsonl"))) == 12
+    assert Path("there.jsonl").read_bytes() == Path("here.jsonl").read_bytes()
 
 
 def test_limits_hold_over_all_workers_and_resume_ends_it(ray: Any, serve: Callable[..., Any]) -> None:
