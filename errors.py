@@ -9,6 +9,7 @@ optimizers catch ``Exception`` around every evaluation, and a hard limit must no
 import difflib
 import inspect
 import re
+import shlex
 import signal
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -125,15 +126,21 @@ _PAIRS: Mapping[str, str] = {
 _LIMITS = ("--min", "--max")
 """Options whose pair ends with a number."""
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
+_QUOTED = r"""'[^']*'(?:"[^"]*"'[^']*')*(?:=\w+)?"""
+"""A word of a shell between quotes, as ``shlex.quote`` writes it; of a pair the first part may be between them."""
 _WITH_VALUE = re.compile(
     r"(?P<flag>(?<![\w-])--[a-z][a-z-]*[a-z])"
-    r"(?: (?P<value>'[^']*'|[^\s;,)]*?[=/:][^\s;,)]*?(?=[:.]?(?:[\s;,)]|$))|\w+(?:,\w+)+|[A-Z][A-Z.a-z]*(?![\w-])"
+    rf"(?: (?P<value>{_QUOTED}|[^\s;,)]*?[=/:][^\s;,)]*?(?=[:.]?(?:[\s;,)]|$))|\w+(?:,\w+)+|[A-Z][A-Z.a-z]*(?![\w-])"
     r"|\d+-\d+|\d[\d.]*\d|\d|json|chat|plain|unanimous|majority|adjudicated|reviewed|median|mean"
     r"|(?<=--own-answer )\w+|(?<=--language )(?:en|zh)(?!\w)))?"
 )
 """An option, and what stands behind it if that is a value: a pair, a path, a number, a placeholder, a known word."""
-_COMMAND = re.compile(r"\bjurist (?P<verb>(?:artifacts |gold )?[a-z]+)(?P<words>(?: [^\s;,)]+)*)")
+_COMMAND = re.compile(
+    rf"\bjurist (?P<verb>(?:artifacts |gold )?[a-z]+)(?P<words>(?: (?:{_QUOTED}|[^\s;,)]+))*)"
+)
 """A command of a shell, up to the end of its clause."""
+_WORD = re.compile(rf"{_QUOTED}|\S+")
+"""A word of a command."""
 
 
 class _Call(NamedTuple):
@@ -236,7 +243,7 @@ def _call_of(command: re.Match[str]) -> str:
     call = CALLS.get(command["verb"])
     if call is None:
         return command[0]
-    words = command["words"].split()
+    words = _WORD.findall(command["words"])
     judges = _take_judges(words, takes_list=call.takes_list)
     arguments = _take_arguments(words)
     if arguments is None:
@@ -262,7 +269,7 @@ def _take_judges(words: list[str], *, takes_list: bool) -> list[str]:
         is_further_judge = judges and not words[0].isalpha()
         if not is_first_judge and not is_further_judge:
             break
-        judges.append(words.pop(0))
+        judges.append(_without_quotes(words.pop(0)))
     return judges
 
 
@@ -276,13 +283,21 @@ def _take_arguments(words: list[str]) -> dict[str, str] | None:
         flag = words.pop(0)
         value = ""
         if words and not words[0].startswith("--") and _takes_value(flag):
-            value = words.pop(0).strip("'")
+            value = _without_quotes(words.pop(0))
         argument = _render_argument(flag, value)
         name = argument.partition("=")[0]
         if (flag not in ARGUMENTS and flag not in _PAIRS) or name in arguments:
             return None
         arguments[name] = argument
     return arguments
+
+
+def _without_quotes(word: str) -> str:
+    """Return a word of a shell as a program gets it."""
+    if not re.fullmatch(_QUOTED, word):
+        return word
+    (value,) = shlex.split(word)
+    return value
 
 
 def _takes_value(flag: str) -> bool:
@@ -292,7 +307,7 @@ def _takes_value(flag: str) -> bool:
 
 def _argument_of(option: re.Match[str]) -> str:
     """Return the argument that says what an option says, with its value if it has one."""
-    value = (option["value"] or "").strip("'")
+    value = _without_quotes(option["value"] or "")
     if option["flag"] not in ARGUMENTS and option["flag"] not in _PAIRS:
         return option[0]
     return _render_argument(option["flag"], value)

@@ -25,6 +25,12 @@ PAIRS = {
     "--column Verdict=label": 'mapping={"Verdict": "label"}',
     "--column 'a[b=c].d=label' finds it": 'mapping={"a[b=c].d": "label"} finds it',
     "--map ok=send: 'x' is no answer": 'mapping=jurist.RowMapping(labels={"ok": "send"}): \'x\' is no answer',
+    "--map 'not ok'=LABEL (no LABEL: skipped)": 'mapping=jurist.RowMapping(labels={"not ok": "LABEL"}) '
+    "(no LABEL: skipped)",
+    "--map '是'=LABEL": 'mapping=jurist.RowMapping(labels={"是": "LABEL"})',
+    """--map 'it'"'"'s'=LABEL; so""": """mapping=jurist.RowMapping(labels={"it's": "LABEL"}); so""",
+    "the judge's --raters 'a,b c', the reply's": "the judge's raters=\"a,b c\", the reply's",
+    "jurist compile 'my j.py:judge' --gold 'a b.csv'; then": 'jurist.compile("my j.py:judge", gold="a b.csv"); then',
     "(--split 20/20/60)": "(shares=(0.2, 0.2, 0.6))",
     "--set rows_per_point=500": 'options={"rows_per_point": 500}',
     "give --min f1=0.8, or --not-worse-than": 'give minimum={"f1": 0.8}, or not_worse_than=',
