@@ -18,6 +18,9 @@ or of objects. Only the judge's kind of answer looks into it."""
 Values: TypeAlias = tuple[Value | None, ...]
 """One value per unit; ``None`` as in :data:`Labels`."""
 
+ROWS = "rows"
+"""The name of gold that is rows in Python, and no file, unless its user gives another."""
+
 
 def text_hash(text: str) -> str:
     """Return the sha256 of ``text`` (UTF-8) as 64 hex digits."""

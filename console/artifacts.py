@@ -158,16 +158,24 @@ def add_written(options: AddOptions) -> Result:
     store = store_of(options)
     artifact = add_version(options.judge, instructions, store, note=options.note)
     store_words = store_option(options)
-    rows = "labels.csv"
-    if judge_of_artifact(artifact, store).document:
-        rows = "documents.jsonl"
+    gold_option = _gold_option_of(judge_of_artifact(artifact, store), store)
     return Result(
         data={"artifact": artifact.ref, "path": str(artifact.path), "sha256": artifact.sha256},
         body=[
             f"artifact: {artifact.path} (not the latest: nothing is proven of it)",
-            f"next: jurist compare {artifact.ref} {artifact.judge}:basic --gold {rows}{store_words}",
+            f"next: jurist compare {artifact.ref} {artifact.judge}:basic {gold_option}{store_words}",
         ],
     )
+
+
+def _gold_option_of(judge: Judge, store: Store) -> str:
+    """Return the option that names the gold of a judge: of its newest version, else the bundled set, else any file."""
+    for version in reversed(store.list(judge.name)):
+        if not version.problem and version.about.gold.place:
+            return version.about.gold.gold_option
+    if judge.bundled:
+        return f"--gold {judge.bundled}"
+    return "--gold documents.jsonl" if judge.document else "--gold labels.csv"
 
 
 def diff_prompts(options: DiffOptions) -> Result:
@@ -254,7 +262,7 @@ def _command_after_forgetting(version: Artifact, store: Store, store_words: str)
         labels = None
     if labels:
         return prove_words(version.ref, labels, store_words)
-    return f"jurist evaluate {version.ref} --gold labels.csv{version.about.gold.reading_options}{store_words}"
+    return f"jurist evaluate {version.ref} {version.about.gold.gold_option}{store_words}"
 
 
 def verify_artifacts(options: VerifyOptions) -> Result:

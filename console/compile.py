@@ -410,12 +410,10 @@ def _step_after_move(moved: Moved, options: MoveOptions) -> str:
     if moved.verdict.outcome == "worse":
         card = moved.artifact.about
         judge = shlex.quote(card.judge_ref or moved.artifact.judge)
-        gold = (
-            shlex.quote(card.gold.place or "labels.csv") + card.gold.reading_options + card.gold.split_option
-        )
+        gold = card.gold.gold_option + card.gold.split_option
         address = f" --api-base {shlex.quote(options.api_base)}" if options.api_base else ""
         return (
-            f"next: jurist compile {judge} --gold {gold} --start {moved.artifact.ref} "
+            f"next: jurist compile {judge} {gold} --start {moved.artifact.ref} "
             f"--model {options.model}{address}{store_words}"
         )
     if moved.verdict.labels is None:
@@ -432,9 +430,7 @@ def _step_after_proof(artifact: Artifact, options: StoreOptions, *, by_labels: s
     store = store_of(options)
     store_words = store_option(options)
     outcome = outcome_of(artifact, load_judge(artifact.ref, store=store).judge, by_labels=by_labels)
-    gold = artifact.about.gold
-    row_options = f"--gold {shlex.quote(gold.place or 'labels.csv')}{gold.reading_options}{store_words}"
-    return choose_next_step(outcome, row_options, store_words)
+    return choose_next_step(outcome, artifact.about.gold.gold_option + store_words, store_words)
 
 
 def _margin_line(against: AgainstCard) -> str:

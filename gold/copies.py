@@ -17,9 +17,10 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..cases import Case, text_hash
-from ..text.ranking import folded
+from ..text.ranking import ALIKE, folded
 from ..text.wording import normalised, strings
 from .containment import MIN_CHARACTERS, find_holders
 from .near import Sketches, clusters, from_text, sketches, to_text
@@ -31,6 +32,8 @@ _MIN_COPY = 40
 """Letters and digits from which a text that nearly repeats is a copy, and not chance."""
 _LITTLE_ALIKE = 0.3
 """The share of equal shingles below which two texts have little in common."""
+_CHAIN_CASES = 2000
+"""The cases of near groups, at most, among which a chain is looked for: each is compared with all others."""
 
 
 def texts_of(inputs: Mapping[str, object], *, without: Collection[str] = ()) -> Iterator[str]:
@@ -99,8 +102,9 @@ class NearCopies:
     sources: tuple[
         str, ...
     ]  # for each group, the place of a case that is near one of another group, for messages
-    # the places of two cases of a chain: they are not near each other, others between them are; empty without any
-    unlike: tuple[str, ...] = ()
+    # the places of cases from one end of a chain to the other: each nearly repeats the next one, and the ends have
+    # little in common; empty where the groups are no chain
+    chain: tuple[str, ...] = ()
 
 
 def find_near_copies(judge: Judge, cases: Sequence[Case]) -> tuple[NearCopies, ...]:
@@ -121,25 +125,54 @@ def find_near_copies(judge: Judge, cases: Sequence[Case]) -> tuple[NearCopies, .
     for groups in sorted(map(sorted, distinct_unions.values())):
         if len(groups) > 1:
             sources = tuple(source_of_group[group] for group in groups)
-            unlike: tuple[str, ...] = ()
+            links: tuple[str, ...] = ()
             if len(groups) > 2:
-                unlike = _find_unlike_cases(
+                links = _find_chain(
                     list(chain.from_iterable(map(cases_of_group.__getitem__, groups))), fields
                 )
-            copies.append(NearCopies(groups=tuple(groups), sources=sources, unlike=unlike))
+            copies.append(NearCopies(groups=tuple(groups), sources=sources, chain=links))
     return tuple(copies)
 
 
-def _find_unlike_cases(cases: Sequence[Case], fields: Sequence[str]) -> tuple[str, ...]:
-    """Return the places of the first case and the one least like it, if they have little in common; else nothing."""
-    similarity = np.zeros(len(cases))
+def _find_chain(cases: Sequence[Case], fields: Sequence[str]) -> tuple[str, ...]:
+    """Return the places of the cases from one end of a chain to the other; nothing where the ends are alike."""
+    cases = cases[:_CHAIN_CASES]
+    sketches_of_fields: list[Sketches] = []
+    have_text: list[NDArray[np.bool_]] = []
     for name in fields:
-        sketched = sketches([" ".join(strings(case.inputs.get(name))) for case in cases])
-        similarity = np.maximum(similarity, (sketched == sketched[0]).mean(axis=1))
-    farthest = int(similarity.argmin())
-    if similarity[farthest] >= _LITTLE_ALIKE:
+        texts = [" ".join(strings(case.inputs.get(name))) for case in cases]
+        sketches_of_fields.append(sketches(texts))
+        have_text.append(np.array([len(folded(text)) >= _MIN_COPY for text in texts]))
+
+    def similarity_to(number: int) -> NDArray[np.float64]:
+        """Return how alike each case is to one of them, in the field in which it is most alike."""
+        similarity = np.zeros(len(cases))
+        for field_sketches, are_long in zip(sketches_of_fields, have_text, strict=True):
+            if are_long[number]:
+                equal_bins = (field_sketches == field_sketches[number]).mean(axis=1)
+                similarity = np.maximum(similarity, np.where(are_long, equal_bins, 0.0))
+        return similarity
+
+    def walk(start: int) -> list[int]:
+        """Return the cases from the one that takes most steps to reach back to the start."""
+        previous = {start: start}
+        reached = [start]
+        for number in reached:  # it grows
+            for neighbour in np.flatnonzero(similarity_to(number) >= ALIKE).tolist():
+                if neighbour not in previous:
+                    previous[neighbour] = number
+                    reached.append(neighbour)
+        steps = [reached[-1]]
+        while steps[-1] != start:
+            steps.append(previous[steps[-1]])
+        return steps
+
+    links = walk(walk(0)[0])
+    if similarity_to(links[0])[links[-1]] >= _LITTLE_ALIKE:
         return ()
-    return cases[0].source, cases[farthest].source
+    if links[0] > links[-1]:
+        links.reverse()
+    return tuple(cases[number].source for number in links)
 
 
 def _merge_unions(unions: dict[str, set[str]], cases: Sequence[Case]) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from ..cases import Case, Value
+from ..cases import ROWS, Case, Value
 from ..errors import EmptyInputError, GoldError, UnknownJudgeError, checked, plural
 from ..evaluation.votes import Rule
 from ..programs.catalogue import find
@@ -129,7 +129,7 @@ class Gold(GoldData):
         cls,
         rows: Any,
         judge: Judge | str,
-        name: str = "rows",
+        name: str = ROWS,
         *,
         labelled: bool = True,
         mapping: MappingLike | None = None,

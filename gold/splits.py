@@ -37,6 +37,8 @@ _APART = (
     "give rows of more documents; or, if the column of the group names something else, leave it out; or, if {field!r} "
     "is the same in many rows by design, say so in the judge: common=({field!r},)"
 )
+_LISTED_LINKS = 8
+"""The rows of a chain that a message names."""
 _ATTEMPTS = 100
 """Draws that are tried where a part would lack a side of the labels."""
 _ATTEMPTS_OF_MANY_GROUPS = 20
@@ -504,12 +506,23 @@ def near_groups_words(gold: GoldData) -> str:
         )
     words = f"{group_count} groups hold nearly the same texts and count as {len(near)}, for example {example}"
     largest = max(near, key=lambda copies: len(copies.groups))
-    if largest.unlike:
+    if largest.chain:
         words += (
-            f"; the largest is a chain of {len(largest.groups)} groups, of which {' and '.join(largest.unlike)} have "
-            "little in common (--keep-groups leaves the groups as they are in the file)"
+            f"; the largest is a chain of {len(largest.groups)} groups: each row nearly repeats the next one in "
+            f"{_chain_words(largest.chain)}, and the ends have little in common (--keep-groups leaves the groups as "
+            "they are in the file)"
         )
     return in_words_of_caller(words)
+
+
+def _chain_words(chain: Sequence[str]) -> str:
+    """Return the places of a chain from end to end; of a long one those in the middle are left out and counted."""
+    half = _LISTED_LINKS // 2
+    places = list(chain)
+    if len(places) > _LISTED_LINKS:
+        left_out = len(places) - 2 * half
+        places = [*places[:half], f"({left_out} more)", *places[-half:]]
+    return ", ".join(places)
 
 
 def checked_shares(shares: Sequence[float]) -> Shares:

@@ -189,6 +189,7 @@ class Gating(Comparing):
             gold=comparison.gold,
             cases=comparison.cases,
             left_out=self.left_out,
+            rejected=self.gold.rejected,
             checks=tuple(checks),
             comparison=comparison,
         )
@@ -249,6 +250,7 @@ class Gate(Shown):
     cases: int  # rows judged
     # rows left out because a version was compiled on them or on near copies of them, or a prompt shows them
     left_out: int
+    rejected: int  # rows that cannot be used, which were set aside
     checks: tuple[Check, ...]  # each with its numbers
     comparison: Comparison  # all scores, and the paired test if there is another judge
 
@@ -276,8 +278,13 @@ class Gate(Shown):
         elif self.undecided:
             decided = "whether it passes cannot be told"
         size = plural(self.cases, "case")
+        uncounted: list[str] = []
         if self.left_out:
-            size += f" ({self.left_out} left out)"
+            uncounted.append(f"{self.left_out} left out")
+        if self.rejected:
+            uncounted.append(f"{self.rejected} set aside")
+        if uncounted:
+            size += f" ({', '.join(uncounted)})"
         return f"{self.judge} on {self.gold}, {size}, {decided}"
 
     @property

@@ -17,6 +17,7 @@ from pydantic import (
 )
 
 from ..arguments.groups import Combining, Effort
+from ..cases import ROWS
 from ..evaluation.trust import AgreementRegression
 from ..evaluation.votes import Sampling
 from ..programs.options import JUDGE_OPTIONS
@@ -346,6 +347,14 @@ class GoldFileCard(Part):
     def place(self) -> str:
         """The file or the name under which it is read again; empty if the card names none."""
         return self.source or self.name or ""
+
+    @property
+    def gold_option(self) -> str:
+        """The options by which a command reads the gold again; ``labels.csv`` stands for rows that were in no file."""
+        place = self.place
+        if place in ("", ROWS):
+            place = "labels.csv"
+        return f"--gold {shlex.quote(place)}{self.reading_options}"
 
     @property
     def reading_options(self) -> str:

@@ -444,7 +444,7 @@ class ArtifactReport:
     @property
     def _gold_options(self) -> str:
         """The options by which a command reads labels as the compilation did."""
-        return f"--gold labels.csv{self._card.gold.reading_options}"
+        return self._card.gold.gold_option
 
     @property
     def _generates(self) -> bool:

@@ -1,5 +1,6 @@
 """The files of docs/ci: workflows whose commands run, versions that fit, and an image that follows the rules."""
 
+import json
 import os
 import re
 import shutil
@@ -60,11 +61,21 @@ OUTCOMES = [
     ({}, 0, "fect:basic on fect-mini, 174 cases, passes", (0, 0)),
     ({"LIMIT": "f1=0.99"}, 3, "fails 1 of 2 checks", (1, 0)),
     ({"GOLD": "nowhere.csv"}, 1, "", (0, 1)),
+    ({"GOLD": "damaged.jsonl"}, 0, "fect:basic on damaged, 174 cases (1 set aside), passes", (0, 0)),
 ]
+
+
+def write_damaged_gold(folder: Path) -> None:
+    """Write the bundled gold with one more row, whose label is none."""
+    text = (ROOT / "datasets" / "fect-mini" / "gold.jsonl").read_text(encoding="utf-8")
+    row = {**json.loads(text.splitlines()[0]), "factual": "perhaps"}
+    (folder / "damaged.jsonl").write_text(text + json.dumps(row) + "\n", encoding="utf-8")
 
 
 def check_gate(folder: Path, words: str, counts: tuple[int, int]) -> None:
     """Check the card and the JUnit report of a gate."""
+    has_rejects = "set aside" in words
+    assert (folder / "rejects.jsonl").exists() is has_rejects
     (suite,) = ElementTree.parse(folder / "gate.xml").getroot()
     assert (int(suite.attrib["failures"]), int(suite.attrib["errors"])) == counts
     card = (folder / "card.md").read_text(encoding="utf-8")
@@ -77,6 +88,7 @@ def check_gate(folder: Path, words: str, counts: tuple[int, int]) -> None:
 def test_the_steps_of_the_github_workflow_run(
     changes: dict[str, str], code: int, words: str, counts: tuple[int, int], tmp_path: Path
 ) -> None:
+    write_damaged_gold(tmp_path)
     summary = tmp_path / "summary.md"
     settings = {**GITHUB["env"], "GITHUB_STEP_SUMMARY": summary, **changes}
     gate = next(step["run"] for step in STEPS if step.get("name") == "Gate")
@@ -94,7 +106,7 @@ def test_the_github_workflow_pins_what_it_uses_and_may_write_comments_alone() ->
         if "uses" in step:
             assert re.fullmatch(r"actions/[a-z-]+@[0-9a-f]{40}", step["uses"])
     uploaded = [step["with"]["path"].split() for step in STEPS if "upload-artifact" in step.get("uses", "")]
-    assert uploaded == [["gate.xml", "card.md"]]
+    assert uploaded == [["gate.xml", "card.md", "rejects.jsonl"]]
     assert "--body-file card.md" in STEPS[-1]["run"]
 
 
@@ -102,12 +114,14 @@ def test_the_github_workflow_pins_what_it_uses_and_may_write_comments_alone() ->
 def test_the_script_of_the_gitlab_job_runs(
     changes: dict[str, str], code: int, words: str, counts: tuple[int, int], tmp_path: Path
 ) -> None:
+    write_damaged_gold(tmp_path)
     settings = {**JOB["variables"], **changes}
     done = run_script("\n".join(JOB["script"]), tmp_path, settings)
     assert done.returncode == code, done.stderr
     check_gate(tmp_path, words, counts)
     assert JOB["artifacts"]["reports"] == {"junit": "gate.xml"}
     assert JOB["artifacts"]["when"] == "always"
+    assert JOB["artifacts"]["paths"] == ["card.md", "rejects.jsonl"]
 
 
 @pytest.fixture

@@ -248,9 +248,12 @@ def chain_rows(groups: int) -> list[tuple[str, str]]:
 def test_a_chain_of_near_copies_is_told_and_can_be_kept_apart() -> None:
     rows = gold_of(CHECK, *chain_rows(9))
     (near,) = rows.near_copies
-    assert (len(near.groups), near.unlike[0]) == (9, "rows:1")
+    # a row between may be left out where the rows beside it are near each other, too
+    assert (len(near.groups), near.chain[0], near.chain[-1]) == (9, "rows:1", "rows:9")
+    assert sorted(near.chain) == list(near.chain)
     words = near_groups_words(rows)
-    assert "the largest is a chain of 9 groups, of which rows:1 and rows:" in words
+    told = f"chain of 9 groups: each row nearly repeats the next one in {', '.join(near.chain)}, and the ends have"
+    assert told in words
     assert "mapping=jurist.RowMapping(keep_groups=True)" in words
     apart = replace(rows, mapping=jurist.RowMapping(keep_groups=True).to_json())
     assert apart.near_copies == ()
@@ -270,4 +273,13 @@ def test_near_copies_of_one_text_are_no_chain() -> None:
     policy = " ".join(text_hash(str(number))[:7] for number in range(40))
     copies = [(f"{policy} {number}", f"Reply {number}.") for number in range(5)]
     (near,) = gold_of(CHECK, *copies, *chain_rows(1)[1:]).near_copies
-    assert near.unlike == ()
+    assert near.chain == ()
+
+
+def test_of_a_long_chain_the_rows_at_its_ends_are_named() -> None:
+    rows = gold_of(CHECK, *chain_rows(10))
+    (near,) = rows.near_copies
+    left_out = len(near.chain) - 8
+    assert left_out > 0
+    listed = f"{', '.join(near.chain[:4])}, ({left_out} more), {', '.join(near.chain[-4:])}, and the ends"
+    assert listed in near_groups_words(rows)

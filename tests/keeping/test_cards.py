@@ -408,6 +408,10 @@ def test_commands_read_gold_again_with_the_options_of_the_compilation() -> None:
     card = GoldFileCard(name="labels", source="labels.csv", mapping=mapping.to_json(), rejected=2)
     options = " --rejects aside.jsonl --column 'The reply=reply' --map y=yes --merge median"
     assert card.reading_options == options
+    assert card.gold_option == f"--gold labels.csv{options}"
+    assert GoldFileCard(source="my labels.csv", name="my labels").gold_option == "--gold 'my labels.csv'"
+    assert GoldFileCard(name="support-desk").gold_option == "--gold support-desk"
+    assert GoldFileCard(name="rows", source="rows").gold_option == "--gold labels.csv"  # rows of Python
     assert GoldFileCard(name="labels").reading_options == ""
     apart = GoldFileCard(name="labels", mapping=jurist.RowMapping(keep_groups=True).to_json())
     assert (apart.reading_options, apart.split_option, card.split_option) == ("", " --keep-groups", "")
@@ -424,4 +428,4 @@ def test_the_report_reads_gold_with_the_rejects_that_compile_was_given(tmp_path:
     assert Store(tmp_path / "store").load("may-go").about.gold.rejected == 1
     page = tmp_path / "report.html"
     ok("report", "may-go@1", "--output", page, *store)
-    assert "--gold labels.csv --rejects aside.jsonl" in re.sub("<[^>]*>", "", page.read_text("utf-8"))
+    assert f"--gold {gold} --rejects aside.jsonl" in re.sub("<[^>]*>", "", page.read_text("utf-8"))

@@ -180,7 +180,7 @@ def reported(situation: Situation) -> Document:
         "warnings": list(references.words("compiled")),
         "model": {"name": situation.model, "temperature": 0.0},
         "thresholds": {"samples": 1, "threshold": 1},
-        "gold": {"name": "labels", "train": 80, "dev": 40, "test": GROUPS},
+        "gold": {"name": "labels", "source": "labels.csv", "train": 80, "dev": 40, "test": GROUPS},
         "optimizer": {"name": "race", "candidates": 12},
         "tokens_per_row": {"basic": {"input": 100, "output": 0}, "compiled": {"input": 1200, "output": 0}},
         "spend": {"calls": 10, "tokens": 100, "cost": 0.0},
