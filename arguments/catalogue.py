@@ -88,6 +88,11 @@ class NewOptions(Form, command="new", does="catalogue.new_judge"):
     merge: Rule | None = choice(
         "the rule that merges the labels of raters, kept in the file (default: majority, and of scores mean)"
     )
+    rejects: str | None = option(
+        "F.jsonl",
+        "set rows of --gold that cannot be used aside in this file, with the reasons (default: count them, and refuse "
+        "a file with rows that cannot be read)",
+    )
     unit: str = option("INPUT", "the input that is judged (default: the last one)", "")
     output: str | None = option("F.py", "the file to write (default: NAME.py)")
 

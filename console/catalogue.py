@@ -13,6 +13,7 @@ from ..gold.goldset import Gold, describe
 from ..gold.mapping import RowMapping
 from ..gold.rejects import Rejects
 from ..gold.shape import Shape, scale_of, shape_of, sides, sides_by_number
+from ..gold.sources import OnBad, refuse
 from ..gold.writing import json_text
 from ..jobs.exporting import exported, make_training
 from ..jobs.incoming import (
@@ -70,7 +71,8 @@ def new_judge(options: NewOptions) -> Result:
     )
     output = _new_file(options)
     judge = _load_draft(text)
-    rejects = Rejects()
+    rejects = Rejects(options.rejects)
+    rejects.check_apart(options.source, output)
     gold = None
     if options.gold and shape:
         gold = Gold.load(options.gold, judge, rejects=rejects)
@@ -78,7 +80,7 @@ def new_judge(options: NewOptions) -> Result:
     inputs = ", ".join(prompt.variables)
     body: list[Part] = [f"{judge.name} written to {output}: inputs {inputs}; {answer.words}"]
     if gold and shape:
-        body.extend(_gold_lines(gold, shape, rejects.count))
+        body.extend(_gold_lines(gold, shape, rejects))
     return Result(
         data={
             "judge": judge.name,
@@ -123,15 +125,15 @@ def _step_after_new(options: NewOptions, output: Path, judge: Judge, *, has_reje
     gold = shlex.quote(options.gold)
     step = f"next: jurist evaluate {reference}:basic --gold {gold}"
     if has_rejects:
-        step += " --rejects aside.jsonl"
+        step += f" --rejects {shlex.quote(options.rejects or 'aside.jsonl')}"
     return step
 
 
 def _shape(options: NewOptions, instruction: str, variables: Sequence[str]) -> Shape | None:
     """Return the shape of the gold: its columns and labels."""
     if options.gold is None:
-        if options.columns or options.names or options.raters or options.merge:
-            problem = "--column, --map, --raters and --merge say how --gold is read"
+        if options.columns or options.names or options.raters or options.merge or options.rejects:
+            problem = "--column, --map, --raters, --merge and --rejects say how --gold is read"
             raise UsageError(problem, hint="add --gold labels.csv")
         return None
     # What the options say goes with the prompt: all of it says which labels are asked for.
@@ -140,20 +142,32 @@ def _shape(options: NewOptions, instruction: str, variables: Sequence[str]) -> S
         texts.append(meaning)
     compared_inputs = _listed(options.prefer)
     prompt = " ".join(texts)
-    return shape_of(options.gold, variables, dict(options.columns), prompt, compared_inputs, options.raters)
+    on_bad: OnBad = refuse
+    if options.rejects is not None:
+        on_bad = Rejects().add  # the gold is read once more as the judge's, and then they are set aside
+    return shape_of(
+        options.gold,
+        variables,
+        dict(options.columns),
+        prompt,
+        compared_inputs,
+        options.raters,
+        on_bad,
+    )
 
 
-def _gold_lines(gold: Gold, shape: Shape, reject_count: int) -> list[str]:
+def _gold_lines(gold: Gold, shape: Shape, rejects: Rejects) -> list[str]:
     """Return how many rows there are, and how their columns are read."""
     facts = describe(gold)
     counts = f"{facts['cases']} labelled rows in {facts['groups']} groups"
     left_out = facts["skipped"] - facts["ambiguous"]
     if left_out:
         counts += f"; {left_out} without a label are left out"
-    if reject_count:
-        counts += (
-            f"; {reject_count} cannot be used: evaluate and compile set them aside with --rejects F.jsonl"
-        )
+    if rejects.count:
+        place = "name a file for them and their reasons with --rejects F.jsonl"
+        if rejects.path is not None:
+            place = f"they are in {rejects.path}, with the reasons"
+        counts += f"; {rejects.count} cannot be used: {place}"
     columns = []
     for column, field_name in gold.judge.columns.items():
         columns.append(f"{column} is {field_name}")

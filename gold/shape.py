@@ -27,7 +27,7 @@ from .files import Row
 from .paths import flat, has_column, read_path, rows_within
 from .rater_columns import find_rater_columns, hold_same_labels, match_rater_columns
 from .rows import is_rating
-from .sources import read
+from .sources import OnBad, read, refuse
 
 _GROUP = re.compile(r"(conv(ersation)?|chat|dialog(ue)?|session|thread|document|doc|trace|ticket|group)(id)?")
 _SIDE = re.compile(
@@ -60,6 +60,7 @@ def shape_of(
     prompt: str | None = None,
     compared: Sequence[str] = (),
     raters: Sequence[str] = (),
+    on_bad: OnBad = refuse,
 ) -> Shape:
     """Find the columns of a prompt by their names.
 
@@ -70,6 +71,7 @@ def shape_of(
         prompt: the text that says which labels there are: of the prompt, and of options.
         compared: the two inputs of which the judge prefers one; empty for other judges.
         raters: the columns of raters, or patterns of their names, as the user says it.
+        on_bad: takes the rows that cannot be read.
     """
 
     def fits(labels: Iterable[str]) -> bool:
@@ -77,7 +79,7 @@ def shape_of(
             return True
         return any(_side_of_label(label, compared) for label in labels)
 
-    table = _read_table(source, list(role_of_column) + list(raters))
+    table = _read_table(source, list(role_of_column) + list(raters), on_bad)
     role_of_column = {**match_rater_columns(raters, table.names, table.path), **role_of_column}
     pair = _pair_of(inputs, role_of_column, table.names)
     roles = _roles_of(inputs, pair)
@@ -134,9 +136,9 @@ class _Table:
     names: Sequence[str]  # these columns, each once, in the order in which they occur
 
 
-def _read_table(source: str | Path, paths: Sequence[str]) -> _Table:
+def _read_table(source: str | Path, paths: Sequence[str], on_bad: OnBad) -> _Table:
     """Return the rows of a source, one for each item of the lists that some paths name."""
-    reading = read(source)
+    reading = read(source, on_bad)
     items: list[Row] = []
     flat_rows: list[Row] = []
     names: dict[str, None] = {}

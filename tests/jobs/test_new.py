@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small import cli, ok, write_jsonl
+from small import cli, ok, read_jsonl, write_jsonl
 
 from jurist.jobs.incoming import answer_of_labels, judge_source, read_prompt
 from jurist.text.templates import Template
@@ -189,3 +189,41 @@ def test_a_row_for_each_rater_makes_a_judge_too() -> None:
     write_jsonl(Path("rated.jsonl"), rows)
     done = ok("new", "polite-reply", "--from", "p.md", "--gold", "rated.jsonl", "--column", "who=rater")
     assert "the majority of 2 raters (ann, bob)" in done.out
+
+
+def test_rows_that_cannot_be_used_are_set_aside_with_their_reasons() -> None:
+    Path("prompt.md").write_text("May it go? ok or bad. {{policy}} {{reply}}")
+    lines = [
+        json.dumps({"policy": f"p{n}", "reply": f"r{n}", "label": ("ok", "bad")[n % 2]}) for n in range(8)
+    ]
+    lines[3] = "{broken"
+    lines[5] = json.dumps({"policy": "p", "reply": ["no", "text"], "label": "ok"})
+    Path("gold.jsonl").write_text("\n".join(lines))
+    command = ("new", "tone", "--from", "prompt.md", "--gold", "gold.jsonl")
+    refused = cli(*command)
+    assert (refused.code, "gold.jsonl:4: broken JSON" in refused.err) == (1, True)
+    told = ok(*command, "--rejects", "aside.jsonl")
+    assert (
+        "6 labelled rows in 6 groups; 2 cannot be used: they are in aside.jsonl, with the reasons" in told.out
+    )
+    assert "--gold gold.jsonl --rejects aside.jsonl" in told.err
+    assert [row["source"] for row in read_jsonl(Path("aside.jsonl"))] == ["gold.jsonl:4", "gold.jsonl:6"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--labels", "ok,bad", "--rejects", "aside.jsonl"), "say how --gold is read; add --gold"),
+        (("--gold", "gold.jsonl", "--rejects", "gold.jsonl"), "would write into gold.jsonl"),
+        (("--gold", "gold.jsonl", "--rejects", "prompt.md"), "would write into prompt.md"),
+    ],
+)
+def test_rejects_write_over_no_other_file(options: tuple[str, ...], words: str) -> None:
+    Path("prompt.md").write_text("May it go? ok or bad. {{policy}} {{reply}}")
+    rows = [{"policy": f"p{n}", "reply": f"r{n}", "label": ("ok", "bad")[n % 2]} for n in range(4)]
+    write_jsonl(Path("gold.jsonl"), rows)
+    before = Path("gold.jsonl").read_bytes()
+    refused = cli("new", "tone", "--from", "prompt.md", *options)
+    assert (refused.code, words in refused.err) == (2, True), refused.err
+    assert Path("gold.jsonl").read_bytes() == before
+    assert not Path("tone.py").exists()
