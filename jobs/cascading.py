@@ -314,8 +314,8 @@ class Cascading(Experiment):
         """Return the card of the gold, with the ids of the rows that chose the level or that compiled a judge."""
         case_ids = {case.id for case in self.gold.cases}
         for judge in judges:
-            if judge.artifact:
-                case_ids.update(judge.artifact.about.gold.seen)
+            for version in judge.versions:
+                case_ids.update(version.about.gold.seen)
         return GoldCard(
             name=self.gold.name, source=self.gold.source, sha256=self.gold.sha256, seen=sorted(case_ids)
         )
@@ -328,11 +328,10 @@ class Cascading(Experiment):
         case_of = {case.id: case for case in self.gold.cases}
         rows = sketched_rows(self.gold.judge, list(case_of.values()))
         for judge in judges:
-            if not judge.artifact:
-                continue
-            for row in judge.artifact.seen():
-                if row["case"] not in case_of:
-                    rows.append(row)
+            for version in judge.versions:
+                for row in version.seen():
+                    if row["case"] not in case_of:
+                        rows.append(row)
         return rows
 
 

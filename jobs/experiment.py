@@ -131,8 +131,8 @@ class Experiment:
         has_version = False
         is_changed = False
         for contender in self.contenders:
-            has_version = has_version or contender.artifact is not None
-            is_changed = is_changed or (isinstance(contender, LoadedJudge) and contender.is_changed)
+            has_version = has_version or (bool(contender.versions) and not _is_changed_judge(contender))
+            is_changed = is_changed or _is_changed_judge(contender)
         if not has_version:
             return "a prompt shows them or near copies of them, or a version was compiled on such rows"
         if is_changed:
@@ -291,6 +291,11 @@ def _without_redraws_in_trial(contender: Contender) -> Contender:
     if isinstance(contender, LoadedJudge) and contender.finds_adapter:
         return replace(contender, settings=replace(contender.settings, redraws=0))
     return contender
+
+
+def _is_changed_judge(contender: Contender) -> bool:
+    """Say whether the prompt of a contender was changed after it was loaded."""
+    return isinstance(contender, LoadedJudge) and contender.is_changed
 
 
 def _find_difference(first: Judge, second: Judge) -> str:

@@ -11,17 +11,28 @@ from shlex import quote
 
 from ..cases import Case, Value, text_hash
 from ..engines.models import RECORDED
-from ..errors import GoldError, UsageError, plural
+from ..errors import ArtifactError, GoldError, UsageError, plural
 from ..evaluation.closed_labels import FIRST, SECOND
 from ..gold.columns import find_columns
 from ..gold.files import Row
 from ..gold.goldset import Gold
 from ..gold.mapping import RowMapping
+from ..keeping.artifact_card import Artifact
+from ..keeping.artifacts import Store
+from ..keeping.loading import CHANGED
 from ..keeping.logs import Log, LogReference
 from ..programs.answers.base import Inputs
 from ..programs.judge import Judge
 from ..programs.verdicts import Verdict
-from .log_columns import LogColumns, cell_text, find_log_columns, match_text, read_log_rows, row_key
+from .log_columns import (
+    LogColumns,
+    cell_text,
+    find_log_columns,
+    is_line_of_run,
+    match_text,
+    read_log_rows,
+    row_key,
+)
 from .log_judge import RECORDED_JUDGE
 from .log_verdicts import read_rows_of_case
 
@@ -51,8 +62,14 @@ class _Joining:
     matched_rows: int = 0  # the number of rows of the log that belong to a case
 
 
-def read_log(log: LogReference, gold: Gold) -> Log:
+def read_log(log: LogReference, gold: Gold, store: Store | None = None) -> Log:
     """Return a log with its verdict on each case of the gold; its note says how rows were matched with cases.
+
+    Args:
+        log: the file, and its column.
+        gold: the labelled cases.
+        store: where the versions are that gave the verdicts, as lines of ``jurist run`` name them; ``None`` where
+            nobody asks on which rows these were compiled.
 
     Raises:
         GoldError: no row of the log belongs to the gold, or no verdict is a label of the gold.
@@ -71,13 +88,44 @@ def read_log(log: LogReference, gold: Gold) -> Log:
     if joining.unreadable and not joining.verdict_of_id and not joining.contradicted:
         raise _no_label_error(log, gold, columns, joining.unreadable)
     notes = _joining_notes(joining, log, gold, cases, columns, len(rows))
+    versions: list[Artifact] = []
+    if store is not None:
+        versions = _find_versions(rows, store, notes)
     return Log(
         reference=log,
         judge=gold.judge,
         verdict_of_id=joining.verdict_of_id,
         sha256=_hash_verdicts(joining),
         note="; ".join(notes),
+        versions=tuple(versions),
     )
+
+
+def _find_versions(rows: Sequence[Row], store: Store, notes: list[str]) -> list[Artifact]:
+    """Return the versions that gave the verdicts of a log of ``jurist run``; add notes on rows that are not known."""
+    sha256_of_ref: dict[str, object] = {}
+    has_changed_prompt = False
+    for row in rows:
+        if is_line_of_run(row):
+            ref, changed, _ = str(row["judge"]).partition(CHANGED)
+            has_changed_prompt = has_changed_prompt or bool(changed)
+            if "@" in ref:
+                sha256_of_ref.setdefault(ref, row.get("artifact"))
+    versions: list[Artifact] = []
+    for ref, sha256 in sha256_of_ref.items():
+        try:
+            version = store.load(ref)
+        except (ArtifactError, UsageError):
+            version = None
+        if version is None or sha256 not in (None, "", version.sha256):
+            notes.append(
+                f"{store.root} has not the {ref} that gave them: rows that it was compiled on are scored, too"
+            )
+        else:
+            versions.append(version)
+    if has_changed_prompt:
+        notes.append("a prompt was changed before it gave them, and the log does not say which rows it shows")
+    return versions
 
 
 def _hash_verdicts(joining: _Joining) -> str:

@@ -15,7 +15,7 @@ from ..gold.label_totals import foresee_shown_gain
 from ..gold.shown import find_shown_cases
 from ..gold.splits import Split
 from ..keeping.contenders import Contender
-from ..keeping.loading import NO_MODEL, LoadedJudge
+from ..keeping.loading import NO_MODEL
 from ..programs.judge import Judge
 from ..programs.own_answer import OwnAnswer
 from ..programs.state import Demo, PromptState
@@ -196,17 +196,15 @@ def foresee_proof_opening(
 def select_unseen(judges: Sequence[Contender], gold: Gold) -> tuple[Case, ...]:
     """Return the rows of gold that no judge was compiled on or shows, without near copies of such rows."""
     seen_ids: set[str] = set()
-    for judge in judges:
-        artifact = judge.artifact
-        if isinstance(judge, LoadedJudge):
-            artifact = judge.artifact or judge.changed_version
+    for contender in judges:
+        for judge, state in contender.prompts:
             demos: list[Demo] = []
-            for prompt in judge.state.predictors.values():
+            for prompt in state.predictors.values():
                 demos.extend(prompt.examples)
-            seen_ids.update(find_shown_cases(judge.judge, gold.cases, demos))
-        if artifact is not None:
-            seen_ids.update(artifact.about.gold.seen)
-            seen_ids.update(find_near_cases(judge.judge, gold.cases, artifact.seen()))
+            seen_ids.update(find_shown_cases(judge, gold.cases, demos))
+        for version in contender.versions:
+            seen_ids.update(version.about.gold.seen)
+            seen_ids.update(find_near_cases(contender.judge, gold.cases, version.seen()))
     unseen_cases: list[Case] = []
     for case in gold.cases:
         if case.id not in seen_ids:

@@ -110,7 +110,7 @@ class Surface:
             if isinstance(contender, LoadedJudge):
                 ready.append(contender.for_texts(case_texts(labelled.cases)))
             else:
-                ready.append(read_log(contender, labelled))
+                ready.append(read_log(contender, labelled, self.store))
         return tuple(ready), labelled
 
     def _judge_of_gold(self, contenders: Sequence[LoadedJudge | LogReference], gold: GoldLike) -> Judge:

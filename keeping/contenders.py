@@ -14,6 +14,7 @@ from ..programs.state import PromptState
 from ..programs.verdict_sources import VerdictSource
 
 if TYPE_CHECKING:
+    from ..programs.judge import Judge
     from ..programs.word_rule import WordRule
     from .artifact_card import Artifact
 
@@ -28,6 +29,14 @@ class Contender(VerdictSource, Protocol):
     @property
     def artifact(self) -> Artifact | None:
         """The compiled version; ``None`` for a basic prompt and for a log."""
+
+    @property
+    def versions(self) -> Sequence[Artifact]:
+        """The versions that its verdicts stand on, which have seen labelled rows; none of a basic prompt."""
+
+    @property
+    def prompts(self) -> Sequence[tuple[Judge, PromptState]]:
+        """Each judge that is asked, with its prompt, which may show labelled rows; none of a log."""
 
     @property
     def model(self) -> Model:

@@ -21,6 +21,7 @@ from ..programs.deciding import check_sampling
 from ..programs.judge import Judge
 from ..programs.remembering import Remembered
 from ..programs.settings import FOR_NEW_ROWS
+from ..programs.state import PromptState
 from ..programs.verdicts import PEOPLE, UNSURE, Verdict
 from .artifact_card import Artifact, read_json_prompt
 from .artifacts import Store
@@ -112,6 +113,11 @@ class CascadeJudge(LoadedJudge):
         """The models of its judges."""
         names = [member.model.name for member in self.members]
         return ", ".join(dict.fromkeys(names))
+
+    @property
+    def prompts(self) -> tuple[tuple[Judge, PromptState], ...]:
+        """Each of its judges with its prompt."""
+        return tuple((member.judge, member.state) for member in self.members)
 
     @property
     def questions(self) -> tuple[int, int]:

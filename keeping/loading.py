@@ -211,6 +211,17 @@ class LoadedJudge(Prompt):
             return f"{self.judge.name}{CHANGED}{self.state.id}"
         return self.judge.name + BASIC
 
+    @property
+    def versions(self) -> tuple[Artifact, ...]:
+        """The version that it is, or whose prompt was changed; none of a basic prompt."""
+        version = self.artifact or self.changed_version
+        return () if version is None else (version,)
+
+    @property
+    def prompts(self) -> tuple[tuple[Judge, PromptState], ...]:
+        """The judge with its prompt, which may show labelled rows."""
+        return ((self.judge, self.state),)
+
     @cached_property
     def _fit(self) -> ResolvedSampling:
         fit = resolve_sampling(self.model, self.settings.sampling, self.judge.temperature)

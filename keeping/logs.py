@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
 from ..cases import Case
 from ..engines.channel import CallContext
@@ -18,6 +18,9 @@ from ..programs.state import PromptState
 from ..programs.verdicts import OnVerdict, Verdict
 from .contenders import Contender, request_stamp, sampling_stamp
 from .naming import ADAPTER
+
+if TYPE_CHECKING:
+    from .artifact_card import Artifact
 
 
 def is_log(reference: object) -> TypeGuard[str]:
@@ -66,6 +69,7 @@ class Log:
         verdict_of_id: the id of a case -> the verdict in the log, one sample.
         sha256: of the verdicts that are used.
         note: how its rows were found, in one line.
+        versions: the versions that gave the verdicts, as far as its lines tell and the store has them.
     """
 
     reference: LogReference
@@ -73,6 +77,8 @@ class Log:
     verdict_of_id: Mapping[str, Verdict] = field(compare=False, repr=False)
     sha256: str
     note: str
+    versions: tuple[Artifact, ...] = field(default=(), compare=False, repr=False)
+    prompts: tuple[tuple[Judge, PromptState], ...] = ()
     artifact: None = None
     adapter: str = ADAPTER
     questions: tuple[int, int] = (0, 0)
