@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -260,6 +261,11 @@ class DecisionModel:
         if self._endpoint.price_in is not None:
             return stated_cost(self._endpoint, response.usage)
         return input_cost(self.name, response.usage.input_tokens)
+
+
+def count_requests(request: TypedRequest) -> int:
+    """Return in how many requests the questions of a typed request are sent. Raises what asking them raises."""
+    return max(1, math.ceil(len(typed_questions(request)) / MOST_QUESTIONS))
 
 
 def _typed_request_of_context(name: str) -> TypedRequest:

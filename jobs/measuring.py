@@ -4,13 +4,18 @@ import math
 from collections.abc import Sequence
 from typing import TypeVar
 
+import dspy
+
 from ..cases import Case
 from ..engines.channel import CallContext
+from ..engines.draws import TypedRequest
 from ..engines.models import Model, connect
-from ..errors import JuristError
+from ..errors import JuristError, ModelError
 from ..keeping.loading import LoadedJudge
 from ..programs.asking import Asker, room_for
+from ..programs.judge import Judge
 from ..programs.verdicts import Verdict
+from ..text.templates import CHAT
 from ..text.terms import count_tokens
 from ..text.wording import strings
 from .estimate import Ask, Size, Span, is_free
@@ -46,9 +51,41 @@ def make_ask(
         rows = math.ceil(highest / asker.settings.sampling.samples)
         calls = Span(calls.low + 1, calls.high + rows)
     size = measure_question(asker, cases) if cases else Size()
+    requests = requests_of_question(asker.judge, asker.program, models, cases)
+    calls = Span(math.ceil(calls.low * requests), math.ceil(calls.high * requests))
     # Units that a reply leaves out are asked for again, which is kept room for and seldom needed.
-    expected = (calls.low + highest * asker.judge.calls) / 2
+    expected = (calls.low + highest * asker.judge.calls * requests) / 2
     return Ask(role=role, models=tuple(models), calls=calls, size=size, who=who, expected=expected)
+
+
+def requests_of_question(
+    judge: Judge, program: dspy.Module, models: Sequence[Model], cases: Sequence[Case]
+) -> float:
+    """Return how many requests a call of a program is, on the mean of some cases.
+
+    A call is one request, but for a decision model, which is sent so many questions at most in one. Inputs that a step
+    has from an earlier step are not known, and such a step counts as one request.
+    """
+    if not cases or not any(model.decides for model in models):
+        return 1.0
+    from ..engines.decision_models import count_requests
+
+    requests: list[int] = []
+    for case in cases:
+        for inputs in judge.answer.asks(case.inputs):
+            row = judge.prompt_values(inputs)
+            for predictor in program.predictors():
+                typed = TypedRequest(
+                    adapter=judge.adapter(CHAT), signature=predictor.signature, demos=(), inputs=row
+                )
+                if not row.keys() >= predictor.signature.input_fields.keys():
+                    requests.append(1)
+                    continue
+                try:
+                    requests.append(count_requests(typed))
+                except ModelError:  # the model cannot answer this judge, which is said when it is asked
+                    requests.append(1)
+    return sum(requests) / len(requests)
 
 
 def count_redraws(judge: LoadedJudge, rows: int) -> int:

@@ -46,7 +46,7 @@ from ..programs.questions import Questions
 from ..programs.settings import FOR_SEARCHES, AskSettings
 from ..programs.state import PromptState
 from .estimate import Ask, CostEstimate, Size, Span
-from .measuring import mean_input_tokens, measure_question
+from .measuring import mean_input_tokens, measure_question, requests_of_question
 from .sealed_rows import ALPHA
 
 CALLS = 4000
@@ -266,6 +266,9 @@ class Plan:
     def proof_calls(self) -> int:
         """The calls that are kept back for the proof: both programs on the sealed test."""
         calls = 2 * room_for(self.judge, len(self.split.test), self.settings.sampling.samples)
+        calls = math.ceil(
+            calls * requests_of_question(self.judge, self.judge.basic(), [self.model], self.split.test)
+        )
         if self.own_answer_request is not None:
             calls += len(self.split.test)
         if self.settings.embedder:

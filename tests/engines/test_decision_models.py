@@ -23,6 +23,7 @@ from jurist.engines.meter import Budget, Meter
 from jurist.engines.models import Model, connect
 from jurist.errors import BudgetExhausted, ModelError, UsageError
 from jurist.evaluation.votes import Sampling
+from jurist.jobs.measuring import make_ask
 from jurist.programs.answers.whole import LabelSet
 from jurist.programs.asking import Asker
 from jurist.programs.judge import Judge
@@ -429,3 +430,28 @@ def test_a_resumed_row_asks_only_the_requests_that_are_missing(tmp_path: Path) -
     assert context.ledger.spend().replayed == 2
     (verdict,) = verdicts
     assert verdict.values[0] == "unsupported"
+
+
+@pytest.mark.parametrize(
+    ("model", "sentences", "requests"),
+    [
+        ("decisions/gpt-6-luna", (2,), 1),
+        ("decisions/gpt-6-luna", (400,), 1),
+        ("decisions/gpt-6-luna", (401,), 2),
+        ("decisions/gpt-6-luna", (901,), 3),
+        ("decisions/gpt-6-luna", (2, 901), 4),
+        ("systemone/x", (901,), 3),
+        ("openai/x", (901,), 1),
+    ],
+)
+def test_the_forecast_counts_each_request_of_a_row(
+    model: str, sentences: Sequence[int], requests: int
+) -> None:
+    cases = [SENTENCE_JUDGE.case({"policy": "p", "sentences": SENTENCES[:count]}) for count in sentences]
+    asker = Asker(
+        judge=SENTENCE_JUDGE, program=SENTENCE_JUDGE.basic(), lm=connect(Model(), CallContext.fresh())
+    )
+    models = [Model(model, api_base="http://127.0.0.1:9")]
+    ask = make_ask("judge", asker, models, cases, (len(cases), len(cases)))
+    assert ask.calls.low == requests
+    assert ask.expected_calls >= requests
