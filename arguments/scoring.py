@@ -214,8 +214,8 @@ class StatisticsOptions(
     does="tables.statistics_command",
     helps={"gold": "responses, labelled or not: a bundled name, a file, a folder, hf:org/name"},
 ):
-    """CogniBench's Table 2 and Figures 5 to 7 on any responses: words, labels, and by turn and place in the response
-    how many sentences of each type there are and how many of them are hallucinated.
+    """CogniBench's Table 2 and Figures 5 to 7 and 11 on any responses: words, labels, topics, and by turn and place in
+    the response how many sentences of each type there are and how many of them are hallucinated.
 
     examples:
       jurist table cognibench-2 --gold cognibench-mini

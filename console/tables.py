@@ -1,4 +1,4 @@
-"""Tables that ask nothing: CogniBench's Table 2 and Figures 5 to 7, and FAITHQA's Figure 3 in numbers."""
+"""Tables that ask nothing: CogniBench's Table 2 and Figures 5 to 7 and 11, and FAITHQA's Figure 3 in numbers."""
 
 from ..arguments.scoring import DeviationOptions, StatisticsOptions
 from ..jobs.recorded import read_logs_beside

@@ -246,12 +246,13 @@ class DialogueRow(pydantic.BaseModel, extra="ignore"):
 def _case_of_document(row: DialogueRow) -> Case:
     inputs = {
         "reference": row.reference,
-        "topic": row.topic or row.title,
+        "topic": row.title or row.topic,
         "language": row.language or language_of(row.reference),
         "words": row.words,
         "turns": row.turns,
         "id": row.id,
         "title": row.title,
+        "area": row.topic,
     }
     return Case(
         inputs=inputs,
@@ -268,7 +269,7 @@ def _row_of_dialogue(case: Case, item: CheckedItem, number: int) -> dict[str, ob
     return {
         "id": inputs["id"] or case.group,
         "group": case.group,
-        "topic": inputs["topic"],
+        "topic": inputs["area"] or inputs["topic"],
         "title": inputs["title"],
         "language": inputs["language"],
         "reference": inputs["reference"],

@@ -46,7 +46,7 @@ def dialogue_rows(
                 "id": document.id,
                 "group": document.id,
                 "title": document.title,
-                "topic": document.title or document.topic,
+                "topic": document.topic,
                 "language": document.language,
                 "reference": document.text,
                 "turns": turns.low + chance % (turns.high - turns.low + 1),

@@ -1,4 +1,4 @@
-"""The counts of CogniBench's Table 2 and Figures 5 to 7, for any labelled responses.
+"""The counts of CogniBench's Table 2 and Figures 5 to 7 and 11, for any labelled responses.
 
 Labels are those of people, or of a judge that labelled the same responses. The turn of a response is the number of
 user messages up to it. A place in a response is a fifth of its sentences, by their numbers.
@@ -97,6 +97,9 @@ class DatasetStatistics:
     cognitive_hallucinated: Share  # of the cognitive sentences
     turns: tuple[TurnCounts, ...]
     places: tuple[PlaceCounts, ...]
+    topics: Mapping[
+        str, int
+    ]  # topic -> responses, the most frequent first (Figure 11); empty if no row has one
 
     @classmethod
     def of(cls, gold: Gold, log: Log | None = None) -> "DatasetStatistics":
@@ -126,6 +129,7 @@ class DatasetStatistics:
             cognitive_hallucinated=_hallucinated_share(labelled, "cognitive"),
             turns=tuple(_turn_counts(labelled)),
             places=tuple(_place_counts(labelled)),
+            topics=_topic_counts(gold.cases),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -133,10 +137,12 @@ class DatasetStatistics:
         return {"table": "cognibench-2", **plain_fields(self)}
 
     def sheets(self) -> list[Table]:
-        """Return a table for Table 2, and one each for what Figures 5, 6 and 7 show."""
+        """Return a table for Table 2, and one each for what Figures 5, 6, 7 and 11 show."""
         sheets = [self._size_table()]
         if self.labelled_responses is not None:
             sheets += [self._label_table(), self._turn_table(), self._place_table()]
+        if self.topics:
+            sheets.append(self._topic_table())
         return sheets
 
     def _size_table(self) -> Table:
@@ -213,6 +219,11 @@ class DatasetStatistics:
         title = "hallucinated sentences by their place in the response, with their share (bottom of Figure 7)"
         return table(title, columns, rows)
 
+    def _topic_table(self) -> Table:
+        total = sum(self.topics.values())
+        rows = [[topic, _count_and_share(count, total)] for topic, count in self.topics.items()]
+        return table("responses by topic, with their share (Figure 11)", ("topic", "responses"), rows)
+
 
 def _size_row(name: str, sizes: Sizes) -> list[object]:
     """Return a line of Table 2."""
@@ -256,6 +267,12 @@ def turn_of(case: Case) -> int:
     """Return the number of a response in its conversation: the user's messages up to it; 1 if there are none."""
     lines = str(case.inputs["dialogue"]).splitlines()
     return max(1, len([line for line in lines if line.startswith(_USER)]))
+
+
+def _topic_counts(cases: Iterable[Case]) -> dict[str, int]:
+    """Return topic -> number of cases, the most frequent first; cases without a topic count for none."""
+    counts = Counter(str(case.row["topic"]) for case in cases if case.row.get("topic"))
+    return dict(counts.most_common())
 
 
 def _hallucinated_share(labelled: Iterable[tuple[Case, Values]], kind: str) -> Share:

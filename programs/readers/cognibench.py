@@ -92,6 +92,7 @@ def _turn_row(record: Mapping[str, Any]) -> dict[str, Any]:
         "history": [{"role": role, "content": text} for role, text in history],
         "question": _text_of(current_turn, "user"),
         "group": str(record.get("group") or name.rpartition("_")[0] or name),
+        "topic": str(record.get("topic") or ""),
         "sentences": tagged_sentences or [_text_of(current_turn, "assistant")],
     }
 

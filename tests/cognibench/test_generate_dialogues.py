@@ -124,6 +124,8 @@ def test_topics_are_drawn_from_alike() -> None:
     ok(*argv, "--output", "a.jsonl")
     drawn = [row["id"] for row in read_jsonl(Path("a.jsonl"))]
     assert Counter("mills" if int(name[1:]) < 9 else "tea" for name in drawn) == {"mills": 3, "tea": 3}
+    counts = ok("table", "cognibench-2", "--gold", "a.jsonl", "--json").json
+    assert counts["topics"] == {"mills": 3, "tea": 3}
     assert drawn == sorted(drawn, key=lambda name: int(name[1:]))
     ok(*argv, "--seed", 1, "--output", "b.jsonl")
     assert {row["id"] for row in read_jsonl(Path("b.jsonl"))} != set(drawn)

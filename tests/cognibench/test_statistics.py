@@ -91,6 +91,17 @@ def test_labels_turns_and_places_are_counted() -> None:
     assert len(found["places"]) == PLACES
 
 
+def test_responses_are_counted_by_topic() -> None:
+    assert counted()["topics"] == {}
+    assert "Figure 11" not in ok("table", "cognibench-2", "--gold", "gold.jsonl").people
+    topics = ("tea", "mills", "tea", "")
+    write_jsonl(
+        Path("gold.jsonl"), [{**row, "topic": topic} for row, topic in zip(ROWS, topics, strict=True)]
+    )
+    assert counted()["topics"] == {"tea": 2, "mills": 1}
+    assert "Figure 11" in ok("table", "cognibench-2", "--gold", "gold.jsonl").people
+
+
 def test_labels_of_a_judge_are_counted_in_place_of_those_of_gold() -> None:
     ok("run", "cognibench:basic", "--input", "gold.jsonl", "--output", "labels.jsonl")
     found = counted("--labels", "recorded:labels.jsonl")
