@@ -45,6 +45,7 @@ ARGUMENTS: Mapping[str, str] = {
     "--ask-old": "ask_old=True",
     "--at-least": "at_least={}",
     "--benchmark": 'benchmark="{}"',
+    "--by": 'by="{}"',
     "--calibration": 'calibration="{}"',
     "--cases": "cases={}",
     "--characters": "characters={}",

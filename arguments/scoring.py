@@ -91,10 +91,12 @@ class EvaluateOptions(
     examples:
       jurist evaluate fect:basic --gold fect-mini
       jurist evaluate fect@2 --gold labels.csv --verbose
+      jurist evaluate fect:basic --gold labels.csv --by language
       jurist evaluate fect:basic --gold labels.csv --model {MODEL} --max-calls 500 --json
     """
 
     judge: str = asked_judge()
+    by: str = option("COLUMN", "score the rows with each value of this column, too, such as a language", "")
 
 
 def _parse_limit(text: str) -> tuple[str, float]:

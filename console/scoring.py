@@ -56,7 +56,14 @@ from ..report.scores import (
 )
 from ..report.table import Table
 from ..report.verdict import VerdictCard, comparison_card, evaluation_card, has_too_few_answers
-from ..report.views import cascade_parts, cascade_price, comparison_parts, comparison_scores, evaluation_parts
+from ..report.views import (
+    cascade_parts,
+    cascade_price,
+    column_table,
+    comparison_parts,
+    comparison_scores,
+    evaluation_parts,
+)
 from .inputs import (
     answering_model,
     judge_of,
@@ -152,7 +159,7 @@ def evaluate_command(options: EvaluateOptions) -> Result:
     """Score one judge on gold."""
     terminal = _Scoring(options)
     model = answering_model(options)
-    evaluate(options.judge, model=model, **_asking(options, terminal))
+    evaluate(options.judge, model=model, by=options.by, **_asking(options, terminal))
     data = terminal.data
     detailed_parts = evaluation_parts(data)
     next_step = _next_step(options, data, terminal.rises)
@@ -163,6 +170,7 @@ def evaluate_command(options: EvaluateOptions) -> Result:
         body.extend(_parts_beside(card, detailed_parts))
     elif not is_unscored:
         body.extend(detailed_parts[:1])
+        body.extend(column_table(data))
     body.append(card)
     if is_unscored:
         return Result(data=data, body=body, notes=[card.decision], code=3)

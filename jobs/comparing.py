@@ -8,8 +8,10 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
+from ..errors import UsageError, suggest_name
 from ..evaluation.contrasts import (
     Consistency,
     Contrast,
@@ -28,12 +30,14 @@ from ..evaluation.measured import (
     count_confusions,
     measure,
     measure_units,
+    score,
     warn_if_lopsided,
 )
 from ..evaluation.plain import plain, plain_fields
-from ..evaluation.rows import Tally, tally
+from ..evaluation.rows import Row, Tally, tally
 from ..evaluation.scale import resolve, shown_metrics
 from ..evaluation.units import encode
+from ..gold.paths import has_column, read_path
 from ..keeping.card_parts import PanelCard
 from ..keeping.paying import PaidJob
 from ..optimizers.objective import Objective
@@ -226,6 +230,25 @@ class Disagreement:
     error: str  # why there is no usable answer, empty if there is one
 
 
+@dataclass(frozen=True, kw_only=True)
+class ValueScore:
+    """The score of the rows that have one value in a column."""
+
+    value: str  # empty where a row has none
+    cases: int  # rows with it
+    units: int  # labelled units in them
+    score: Score | None  # by the judge's own metric; ``None`` where no unit was answered
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnScores:
+    """The scores of a judge by the values of a column."""
+
+    column: str
+    metric: str  # the name of the judge's own metric
+    values: tuple[ValueScore, ...]  # those with most rows first
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Evaluation(Shown):
     """The scores of one judge on gold."""
@@ -252,6 +275,9 @@ class Evaluation(Shown):
     ]  # sentences: another adapter was used, answers are lopsided, a reference does as well
     panel: PanelCard | None  # how often the models of a panel answered; ``None`` of a single model
     by: Mapping[str, int]  # of a cascade: judge, or ``people`` -> cases that it answered; else empty
+    by_column: ColumnScores | None = (
+        None  # the score by the values of a column; ``None`` where none was named
+    )
 
     def __repr__(self) -> str:
         """Name the judge, the gold and the score that it is compiled for."""
@@ -267,11 +293,25 @@ class Evaluation(Shown):
         return evaluation_parts(self.to_json())
 
     def records(self) -> list[dict[str, object]]:
-        """Return a row for each metric."""
+        """Return a row for each metric, and one for each value of a column that was named."""
         records: list[dict[str, object]] = []
-        for metric, score in self.measured.scores.items():
+        name = {"judge": self.judge, "model": self.model}
+        for metric, metric_score in self.measured.scores.items():
+            records.append({**name, "metric": metric, **score_record(metric_score)})
+        if self.by_column is None:
+            return records
+        column = self.by_column.column
+        records = [{**record, column: None, "cases": self.cases} for record in records]
+        for value in self.by_column.values:
+            figures = score_record(value.score)
             records.append(
-                {"judge": self.judge, "model": self.model, "metric": metric, **score_record(score)}
+                {
+                    **name,
+                    "metric": self.by_column.metric,
+                    **figures,
+                    column: value.value,
+                    "cases": value.cases,
+                }
             )
         return records
 
@@ -281,7 +321,9 @@ class Evaluation(Shown):
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""
-        values = {**plain_fields(self, "measured", "by", "panel"), **plain_fields(self.measured)}
+        values = {**plain_fields(self, "measured", "by", "by_column", "panel"), **plain_fields(self.measured)}
+        if self.by_column is not None:
+            values["by_column"] = plain(self.by_column)
         if self.by:
             values["by"] = dict(self.by)
         if self.panel is not None:
@@ -289,13 +331,70 @@ class Evaluation(Shown):
         return values
 
 
+_MOST_VALUES = 50
+"""Values of a column above which scores by value would say nothing."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Evaluating(Experiment):
     """One judge, asked once about every row that it was not compiled on."""
 
+    by: str = ""  # the column of the gold by whose values the rows are scored too; empty for none
+
     kind: ClassVar[str] = "evaluate"
     chooses: ClassVar[bool] = False  # nobody selects among judges by it, so no sealed row is opened
     fewest: ClassVar[int] = 1  # one judge, asked once
+
+    def __post_init__(self) -> None:
+        """Refuse a column by which no rows can be scored, before a model is asked."""
+        super().__post_init__()
+        if self.by:
+            _ = self.values
+
+    @cached_property
+    def values(self) -> list[str]:
+        """The value that each case has in the column :attr:`by`.
+
+        Raises:
+            UsageError: no row has the column, or it has a value of its own in nearly every row.
+        """
+        values: list[str] = []
+        columns: dict[str, None] = {}
+        is_there = False
+        for case in self.cases:
+            row = case.source_row or case.row
+            columns.update(dict.fromkeys(row))
+            is_there = is_there or has_column(row, self.by)
+            value = read_path(row, self.by)
+            values.append("" if value is None else str(value))
+        if not is_there:
+            hint = suggest_name(self.by, columns)
+            raise UsageError(f"--by {self.by}: no row of {self.gold.name} has this column", hint=hint)
+        if len(set(values)) > _MOST_VALUES:
+            raise UsageError(
+                f"--by {self.by}: {self.gold.name} has {len(set(values))} values in this column",
+                hint=f"name a column with {_MOST_VALUES} values at most, such as a language or a source",
+            )
+        return values
+
+    def _scores_by_value(self, judge: Judge, rows: Sequence[Row]) -> ColumnScores | None:
+        """Return the score of the rows with each value of the column, most rows first; ``None`` without a column."""
+        if not self.by:
+            return None
+        metric = resolve(judge.metric, judge.comparison)
+        rows_by_value: dict[str, list[Row]] = {}
+        for value, row in zip(self.values, rows, strict=True):
+            rows_by_value.setdefault(value, []).append(row)
+        scores: list[ValueScore] = []
+        for value, value_rows in sorted(rows_by_value.items(), key=lambda entry: (-len(entry[1]), entry[0])):
+            counts = tally(value_rows)
+            value_score = None
+            if counts.units.answered:
+                value_score = score(encode(judge.comparison, value_rows), metric)
+            scores.append(
+                ValueScore(value=value, cases=len(value_rows), units=counts.units.labelled, score=value_score)
+            )
+        return ColumnScores(column=self.by, metric=metric.name, values=tuple(scores))
 
     def conclude(self, job: PaidJob, answers: Sequence[Answers], on_case: Callable[[], None]) -> Any:
         """Return the evaluation of the one judge."""
@@ -328,6 +427,7 @@ class Evaluating(Experiment):
             references=references.to_card(),
             panel=describe_panel(judge.answer.scale, judged.verdicts),
             by=dict(members),
+            by_column=self._scores_by_value(judge, rows),
             warnings=tuple(warnings),
         )
 

@@ -19,18 +19,25 @@ from .surface import Asking, GoldLike, ModelLike, resolve_asking
 
 @checked
 def evaluate(
-    judge: JudgeLike, gold: GoldLike, *, model: ModelLike | None = None, **asking: Unpack[Asking]
+    judge: JudgeLike,
+    gold: GoldLike,
+    *,
+    by: str = "",
+    model: ModelLike | None = None,
+    **asking: Unpack[Asking],
 ) -> Evaluation:
     """Score a judge on gold: every metric with its 95 % interval, scores by class, and what to read first.
 
     Args:
         judge, gold, asking: as for :func:`compare`.
+        by: a column of the gold, such as a language: the rows with each of its values are scored, too, in
+            ``by_column``.
         model: who answers; default: ``offline``, and of a judge that was loaded its own.
 
     Raises:
         JuristError: as :func:`compare`.
     """
-    evaluation: Evaluation = _measured(Evaluating, [judge], model, gold, asking)
+    evaluation: Evaluation = _measured(Evaluating, [judge], model, gold, asking, by=by)
     return evaluation
 
 

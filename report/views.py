@@ -15,6 +15,7 @@ from .scores import (
     confusion_table,
     counts_line,
     joint_spend_line,
+    metric_cell,
     reference_tables,
     references_in,
     rows_words,
@@ -37,6 +38,7 @@ def evaluation_parts(data: ResultData) -> list[Table | str]:
     judge, metric, disagreements = data["judge"], data["metric"], data["disagreements"]
     title = f"{judge} on {rows_words(data)}"
     parts: list[Table | str] = [scores_table(title, {judge: scores_in(data["scores"])}, metric)]
+    parts += column_table(data)
     parts += reference_tables(references_in(data.get("references")), metric, " on the same cases")
     parts += class_table("each class against the rest", data["classes"])
     parts += confusion_table(judge, data["confusion"])
@@ -51,6 +53,19 @@ def evaluation_parts(data: ResultData) -> list[Table | str]:
     if data["model"] == "offline":
         parts.append(OFFLINE)
     return parts
+
+
+def column_table(data: ResultData) -> list[Table]:
+    """Return the table of a judge's score by the values of a column; none where no column was named."""
+    by_column = data.get("by_column")
+    if by_column is None:
+        return []
+    rows = []
+    for value in by_column["values"]:
+        score_cell = metric_cell(scores_in({"score": value["score"]})["score"])
+        rows.append([value["value"] or "(empty)", value["cases"], value["units"], score_cell])
+    column, metric = by_column["column"], by_column["metric"]
+    return [table(f"{metric} by {column}", [column, "cases", "labelled units", metric], rows)]
 
 
 def _disagreement_table(disagreements: Sequence[ResultData]) -> Table:

@@ -117,3 +117,55 @@ def test_the_precision_of_a_class_that_was_never_given_is_a_dash() -> None:
     cells = {line.split()[0]: line.split()[1] for line in done.results if line[:1].isalpha() and " " in line}
     assert cells["precision"] == "-"
     assert cells["recall"] == "0.000"
+
+
+def rows_with_languages() -> list[dict[str, Any]]:
+    """Return the claims with a language each, which the last one lacks."""
+    rows = [{**row, "language": ("de", "en", "en")[number % 3]} for number, row in enumerate(claims())]
+    del rows[-1]["language"]
+    return rows
+
+
+def test_each_value_of_a_column_has_its_score() -> None:
+    rows = rows_with_languages()
+    found = jurist.evaluate("fect:basic", rows, by="language")
+    assert found.by_column is not None
+    cases = {value.value: value.cases for value in found.by_column.values}
+    assert cases == {"en": 27, "de": 14, "": 1}
+    german = [row for row in rows if row.get("language") == "de"]
+    alone = jurist.evaluate("fect:basic", german)
+    metric = found.by_column.metric
+    (score,) = [value.score for value in found.by_column.values if value.value == "de"]
+    assert score == alone[metric]
+    frame = found.to_frame()
+    of_german = frame[frame["language"] == "de"]
+    assert (of_german["value"].item(), of_german["cases"].item()) == (score.value, 14)
+    assert f"{metric} by language" in found._repr_html_()
+
+
+def test_the_command_prints_and_keeps_the_scores_of_a_column() -> None:
+    write_jsonl(Path("languages.jsonl"), rows_with_languages())
+    command = ("evaluate", "fect:basic", "--gold", "languages.jsonl", "--by", "language")
+    for options in ((), ("--verbose",)):
+        told = ok(*command, *options).out
+        assert told.count("f1 by language") == 1
+        assert re.search(r"\(empty\) +1 +1 ", told)
+    kept = ok(*command, "--json").json["by_column"]
+    assert [value["cases"] for value in kept["values"]] == [27, 14, 1]
+    assert "by_column" not in ok(*command[:-2], "--json").json
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        ("langage", "--by langage: no row of languages has this column; did you mean language?"),
+        ("claim", "has 42 values in this column"),
+    ],
+)
+def test_a_column_that_says_nothing_is_refused_before_a_call(
+    column: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_jsonl(Path("languages.jsonl"), rows_with_languages())
+    monkeypatch.setattr("jurist.jobs.comparing._MOST_VALUES", 40)
+    refused = cli("evaluate", "fect:basic", "--gold", "languages.jsonl", "--by", column)
+    assert (refused.code, words in refused.err) == (2, True), refused.err
