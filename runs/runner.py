@@ -48,6 +48,7 @@ from .survey import Survey
 if TYPE_CHECKING:
     from .canary import Canary
 
+_ENGLISH = "en"
 _ROWS_EMBEDDED = 100  # together, at most, before the first of them is asked about
 
 
@@ -160,7 +161,10 @@ class _Run:
 
     def fingerprint(self) -> dict[str, Any]:
         """Return the settings that identify the run: the judge and the output. The rows of the input may change."""
-        return {"run": str(self.file and os.path.realpath(self.file)), **self.stamp}
+        fingerprint = {"run": str(self.file and os.path.realpath(self.file)), **self.stamp}
+        if fingerprint.get("language") == _ENGLISH:  # it is asked as where nobody named a language
+            del fingerprint["language"]
+        return fingerprint
 
     @cached_property
     def stamp(self) -> Mapping[str, Any]:
@@ -286,13 +290,23 @@ def _earlier_verdicts(
             except (AttributeError, ValueError, KeyError, TypeError) as error:
                 raise CheckpointError(f"{output}:{number}: not a line of a run", hint=hint) from error
             for name in OF_RUN:
-                if line.get(name) != stamp.get(name):
+                if _setting_in(line, name) != _setting_in(stamp, name):
                     mismatch = f"written with {name} {line.get(name)!r}, not {stamp.get(name)!r}"
+                    if name == "language":  # rows that came to the input since may choose another one
+                        hint = f"add --language {_setting_in(line, name)} to go on, or {hint}"
                     raise CheckpointError(f"{output}:{number}: {mismatch}", hint=hint)
             if shard.has(key.case_id):
                 yield key, written
     except GoldError as error:
         raise CheckpointError(error.message, hint=hint) from error
+
+
+def _setting_in(stamp: Mapping[str, Any], name: str) -> object:
+    """Return a setting of a run from its stamp, or from a line of it; the language is English where none is there."""
+    setting = stamp.get(name)
+    if name == "language" and setting is None:
+        return _ENGLISH
+    return setting
 
 
 @contextmanager

@@ -313,6 +313,26 @@ def test_verdicts_of_an_earlier_output_are_not_written_over() -> None:
     assert len(read_jsonl(Path("o.left-out.jsonl"))) == 3
 
 
+IN_CHINESE = {"question": "他出生于哪一年？", "correct_answer": "1606年", "response": "他出生于1607年。"}
+IN_ENGLISH = {"question": "When was he born?", "correct_answer": "1606", "response": "In 1607."}
+
+
+@pytest.mark.parametrize(("first", "language"), [(IN_CHINESE, "zh"), (IN_ENGLISH, "en")])
+def test_an_output_goes_on_in_its_language_where_new_rows_choose_another(
+    first: dict[str, str], language: str
+) -> None:
+    other = IN_ENGLISH if first is IN_CHINESE else IN_CHINESE
+    command = ("run", "qa-conflict:basic", "--input", "rows.jsonl", "--output", "o.jsonl")
+    write_jsonl(Path("rows.jsonl"), [first])
+    ok(*command)
+    write_jsonl(
+        Path("rows.jsonl"), [{**other, "question": f"{n} {other['question']}"} for n in range(9)] + [first]
+    )
+    refused = cli(*command, "--resume")
+    assert f"add --language {language} to go on, or name another output file" in refused.err
+    assert ok(*command, "--resume", "--language", language, "--json").json["resumed"] == 1
+
+
 def test_failed_rows_are_asked_again(serve: Callable[..., Any]) -> None:
     rows = new_rows(10)
     write_jsonl(Path("rows.jsonl"), rows)
