@@ -74,7 +74,7 @@ from .inputs import (
     store_option,
     verifier_model,
 )
-from .printing import Part, Result, print_notes, write_json, write_text
+from .printing import Part, Result, print_notes, result_stream, result_text, write_json, write_text
 from .rows import gold_of, store_of
 from .terminal import Terminal
 
@@ -287,6 +287,9 @@ def gate_command(options: GateOptions) -> Result:
         # Without it a report of an earlier gate would stand for this one.
         unknown = CheckResult(name="the gate can run", outcome="undecided", words=str(error))
         _write_junit(options, [unknown], str(error), started_at)
+        if options.markdown:  # whoever reads the comment on a request learns why there is no card
+            reason = f"the gate of {options.judge} could not run: {error}"
+            result_stream().write(result_text(Result(data={}, body=[reason]), options))
         raise
     _write_junit(options, _check_results(gated), gated.decision, started_at)
     tone: Tone = "bad"

@@ -89,16 +89,11 @@ class Store:
 
         The path comes back unchanged if it exists at none of them.
         """
-        if path.is_file():
-            return path
-        return self.find_above(path) or path
-
-    def find_above(self, path: Path) -> Path | None:
-        """Return the path at which a file exists from one of the folders above the store; ``None`` without one."""
-        for folder in self.root.resolve().parents[:_PARENTS_SEARCHED]:
-            if not path.is_absolute() and (folder / path).is_file():
-                return folder / path
-        return None
+        if not path.is_file() and not path.is_absolute():
+            for folder in self.root.resolve().parents[:_PARENTS_SEARCHED]:
+                if (folder / path).is_file():
+                    return folder / path
+        return path
 
     def find_code(self, path: Path) -> Path:
         """Return the path at which the Python file that a card names exists.

@@ -158,19 +158,19 @@ def _find_code(artifact: Artifact, notes: list[str]) -> Iterator[_Code]:
 
 
 def _find_source_files(code: _Code, store: Store, target: Store, notes: list[str]) -> list[_SourceFile]:
-    """Return the files of a judge with their places beside the other store; none where that finds them as they are."""
+    """Return the files of a judge with their places beside the other store; none where both stores share them."""
     from ..programs.judge_files import JudgeFile
 
     source = store.find_code(code.path)
-    found = target.find_above(code.path)
+    place = target.beside / (code.path.name if leads_out(code.path) else code.path)
     if not source.is_file():
-        if found is None:
+        if not place.is_file():
             notes.append(
                 f"{code.ref} needs the code of {code.path}, which is not here: put that file beside the folder "
                 f"{target.root}"
             )
         return []
-    if found is not None and found.samefile(source):
+    if place.is_file() and place.samefile(source):
         return []
     try:
         file = JudgeFile.read(source)
@@ -183,7 +183,7 @@ def _find_source_files(code: _Code, store: Store, target: Store, notes: list[str
             f"{source} was changed since {code.ref} was made with it: the copy, too, takes --trust, and its proof is "
             "of the code as it was"
         )
-    return _place_files(file, target.beside / (code.path.name if leads_out(code.path) else code.path))
+    return _place_files(file, place)
 
 
 def _place_files(file: JudgeFile, place: Path) -> list[_SourceFile]:

@@ -60,7 +60,12 @@ OUTCOMES = [
     # changed settings -> exit code, words of the card, failures and errors of the report
     ({}, 0, "fect:basic on fect-mini, 174 cases, passes", (0, 0)),
     ({"LIMIT": "f1=0.99"}, 3, "fails 1 of 2 checks", (1, 0)),
-    ({"GOLD": "nowhere.csv"}, 1, "", (0, 1)),
+    (
+        {"GOLD": "nowhere.csv"},
+        1,
+        "the gate of fect:basic could not run: nowhere.csv: there is no such file",
+        (0, 1),
+    ),
     ({"GOLD": "damaged.jsonl"}, 0, "fect:basic on damaged, 174 cases (1 set aside), passes", (0, 0)),
 ]
 
@@ -95,7 +100,7 @@ def test_the_steps_of_the_github_workflow_run(
     verify = next(step["run"] for step in STEPS if "artifacts verify" in step.get("run", ""))
     done = run_script(f"{verify}\n{gate}", tmp_path, settings)
     assert done.returncode == code, done.stderr
-    check_gate(tmp_path, words or "The gate could not run", counts)
+    check_gate(tmp_path, words, counts)
     assert summary.read_text(encoding="utf-8") == (tmp_path / "card.md").read_text(encoding="utf-8")
 
 

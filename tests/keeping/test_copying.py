@@ -107,8 +107,11 @@ def test_the_code_of_a_member_is_not_executed_once_it_was_changed() -> None:
 def test_code_that_cannot_be_copied_is_told_with_the_command_that_does() -> None:
     write_project()
     add_version("judges/own.py")
-    ok("artifacts", "copy", "may-go@1", "--to", "same/compiled")
-    assert Path("same/judges/own.py").exists() is False  # that store finds the file of this project
+    assert (
+        ok("artifacts", "copy", "may-go@1", "--to", "second", "--json").json["code"] == []
+    )  # it is beside both
+    ok("artifacts", "copy", "may-go@1", "--to", "deployed/compiled")
+    assert Path("deployed/judges/own.py").read_bytes() == Path("judges/own.py").read_bytes()
     other = Path("../other")
     ok("artifacts", "copy", "may-go@1", "--to", "../other/compiled")
     (other / "judges/own.py").write_text(CODE + "more = 1\n")
