@@ -46,7 +46,7 @@ from ..programs.judge import Judge
 from ..programs.state import PromptState
 from ..report.differing import change_words
 from ..report.document import Tone
-from ..report.next_step import NextStep, choose_next_step, outcome_of
+from ..report.next_step import NextStep, choose_next_step, options_of_model, outcome_of
 from ..report.scores import (
     OFFLINE,
     ceiling_card,
@@ -406,22 +406,48 @@ def _step_after_move(moved: Moved, options: MoveOptions) -> str:
     """Return the command that comes after a move."""
     store_words = store_option(options)
     if moved.verdict.holds:
-        return f"next: jurist run {moved.artifact.ref} --input new.csv --output judged.jsonl{store_words}"
+        return _step_with_good_model(moved.artifact, store_words)
     if moved.verdict.outcome == "worse":
-        card = moved.artifact.about
-        judge = shlex.quote(card.judge_ref or moved.artifact.judge)
-        gold = card.gold.gold_option + card.gold.split_option
-        address = f" --api-base {shlex.quote(options.api_base)}" if options.api_base else ""
-        return (
-            f"next: jurist compile {judge} {gold} --start {moved.artifact.ref} "
-            f"--model {options.model}{address}{store_words}"
-        )
+        return _step_with_worse_model(moved.artifact, store_words)
     if moved.verdict.labels is None:
         return "next: label more rows; nobody can say how many would tell"
-    return (
+    step = (
         f"next: label {plural(moved.verdict.labels, 'row')} where the two differ, out of about "
         f"{moved.verdict.rows:,} more rows: jurist prove {moved.artifact.ref} --against {moved.parent.ref} "
         f"--rows new.jsonl{store_words}"
+    )
+    if moved.parent.about.model.name == OFFLINE_MODEL:
+        return step
+    return (
+        f"{step} (if {moved.parent.about.model.name} is gone: --against recorded:FILE, which "
+        f"jurist run {moved.parent.ref} wrote of these rows)"
+    )
+
+
+def _step_with_good_model(artifact: Artifact, store_words: str) -> str:
+    """Return the command that comes after a version was shown to be better on its new model, or as good."""
+    model = options_of_model(artifact)
+    return f"next: jurist run {artifact.ref} --input new.csv --output judged.jsonl{model}{store_words}"
+
+
+def _step_with_worse_model(artifact: Artifact, store_words: str) -> str:
+    """Return the command that searches on from a version that was shown to be worse on its new model."""
+    card = artifact.about
+    judge = shlex.quote(card.judge_ref or artifact.judge)
+    gold = card.gold.gold_option + card.gold.split_option
+    model = options_of_model(artifact)
+    return f"next: jurist compile {judge} {gold} --start {artifact.ref}{model}{store_words}"
+
+
+def _step_after_labels_of_move(artifact: Artifact, plan: LabelPlan, verdict: str, store_words: str) -> str:
+    """Return the command that comes after labels compared a version with the one that it was moved from."""
+    if verdict in ("better", "as good"):
+        return _step_with_good_model(artifact, store_words)
+    if verdict == "worse":
+        return _step_with_worse_model(artifact, store_words)
+    rival = shlex.quote(plan.rival)
+    return (
+        f"next: jurist prove {artifact.ref} --against {rival} --rows more.jsonl{store_words} (further rows)"
     )
 
 
@@ -618,6 +644,8 @@ def _decided_result(plan: LabelPlan, note: str, options: ProveOptions, data: Map
     artifact = store_of(options).load(plan.version)
     if plan.margin is None:
         parts.append(_step_after_proof(artifact, options, by_labels=decision.verdict).words)
+    else:
+        parts.append(_step_after_labels_of_move(artifact, plan, decision.verdict, store_option(options)))
     parts.append(f"or: jurist artifacts show {plan.version}{store_option(options)}")
     if plan.model == OFFLINE_MODEL:
         parts.append(OFFLINE)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from .contrasts import Contrast, rows_to_pass
-from .disagreements import label_could_decide
+from .disagreements import fewest_labels, label_could_decide
 from .metrics import Metric
 from .rows import Row
 from .scale import Scale
@@ -75,7 +75,9 @@ def judge_move(test: Contrast, margin: float, rows: int, differing: float) -> Mo
     else:
         enough_rows = rows_to_pass(rows, gain - lowest_gain, margin, test.tested)
         if enough_rows is not None:
-            labels = max(1, math.ceil(enough_rows * differing))
+            # A plan of labels takes no fewer. Where no row differed yet, one in as many as were seen may.
+            labels = max(fewest_labels(test.tested), math.ceil(enough_rows * differing))
+            enough_rows = max(enough_rows, math.ceil(labels / max(differing, 1 / rows)))
     return MoveVerdict(outcome=outcome, margin=margin, differing=differing, labels=labels, rows=enough_rows)
 
 

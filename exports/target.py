@@ -167,15 +167,20 @@ class Subject:
                 limits.append(f"its prompt is in {language}: give {name} as one of {', '.join(words)}")
         return limits
 
-    def _limits_of_probabilities(self) -> list[str]:
-        """Return the limit about probabilities, where they decide; nothing where votes decide."""
-        threshold = self.thresholds.threshold or 1
-        rule = f"the judge is positive from a probability of {threshold:.3g} on"
+    @property
+    def probability_rule(self) -> str:
+        """The rule by which probabilities decide, in words; empty where votes decide."""
         if self.thresholds.weights:
-            rule = "the label is the likeliest by its weight"
-        elif threshold >= 1:
-            return []
-        if self.asks_decision_model:
+            return "the label is the likeliest by its weight"
+        threshold = self.thresholds.threshold or 1
+        if threshold >= 1:
+            return ""
+        return f"the judge is positive from a probability of {threshold:.3g} on"
+
+    def _limits_of_probabilities(self) -> list[str]:
+        """Return the limit that replies give no probabilities without logprobs; nothing where votes decide."""
+        rule = self.probability_rule
+        if not rule or self.asks_decision_model:
             return []
         return [
             f"{rule}, read from the tokens of replies; without them the share of the samples counts, and of one "

@@ -40,8 +40,8 @@ _FILE = "plan.json"
 _UNWEIGHTED_METRIC = "accuracy"  # the metric in which all units count alike
 UnitKey = tuple[str, int]
 """The id of a case, and the place of a unit in it, from 0."""
-LabelVerdict = ProofOutcome | Literal["as good"]
-"""What labels show of a version: against another version it may be as good."""
+LabelVerdict = ProofOutcome | Literal["as good", "not known"]
+"""The verdict of labels on a version: against another version it may be as good, or that is not known."""
 Labels = Mapping[UnitKey, Value | None]
 """The labels of planned units: a value, or ``None`` where people could not tell."""
 Json = Mapping[str, Any]
@@ -434,7 +434,7 @@ def take_look(plan: LabelPlan, look: LabelLook, judge: Judge, labels: Labels, ga
         verdict=verdict,
     )
     plan = replace(plan, results=plan.results + (result,), labelled=tuple(labels_as_json))
-    if verdict == "not shown to be better" and look.labels < len(plan.units):
+    if verdict in ("not shown to be better", "not known") and look.labels < len(plan.units):
         return plan
     return replace(plan, decision=_make_decision(plan, weighed))
 
@@ -442,11 +442,13 @@ def take_look(plan: LabelPlan, look: LabelLook, judge: Judge, labels: Labels, ga
 def _verdict_within(weighed: Weighed, margin: float | None) -> LabelVerdict:
     """Return the verdict that labels show: with a margin, also that a version is worse by no more than that."""
     lowest_gain = weighed.gain.low
-    if margin is None or lowest_gain is None or weighed.verdict == "better":
+    if margin is None or weighed.verdict == "better":
         return weighed.verdict
-    if lowest_gain >= -margin:
+    if lowest_gain is not None and lowest_gain >= -margin:
         return "as good"
-    return weighed.verdict
+    if weighed.verdict == "worse":
+        return "worse"
+    return "not known"
 
 
 def _make_decision(plan: LabelPlan, weighed: Weighed) -> dict[str, object]:

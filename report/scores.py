@@ -313,9 +313,11 @@ def disagreement_words(proof: LabelProofRecord) -> tuple[str, ...]:
         labels += f" ({proof.planned} were planned)"
     verdict = f"compiled is {proof.verdict}"
     if proof.margin is not None:
-        verdict = f"the version is {proof.verdict} within {proof.margin:g} of {proof.rival},"
-        if proof.verdict != "as good":
-            verdict = f"the version is {proof.verdict}, against {proof.rival},"
+        verdict = f"the version is {proof.verdict}, against {proof.rival},"
+        if proof.verdict == "as good":
+            verdict = f"the version is as good within {proof.margin:g} of {proof.rival},"
+        elif proof.verdict == "not known":
+            verdict = f"the version is not known to be as good within {proof.margin:g} of {proof.rival},"
     return (
         f"{verdict} where the two differ: of {labels} {proof.wins} won, "
         f"{proof.losses} lost, {proof.ties} tied{untold}, p = {proof.p:.3g} (one-sided test by "
@@ -331,7 +333,10 @@ def disagreement_cell(proofs: Sequence[LabelProofRecord]) -> str:
     if not proofs:
         return ""
     last = max(proofs, key=lambda proof: proof.decided)
-    return f"{last.verdict} by {last.labels} labels where it differs"
+    verdict = last.verdict
+    if verdict == "not known":
+        verdict = f"not known to be as good within {last.margin:g}"
+    return f"{verdict} by {last.labels} labels where it differs"
 
 
 def agreement_tables(agreement: Agreement) -> list[Table]:

@@ -123,11 +123,23 @@ def page_pieces(subject: Subject) -> list[Piece]:
             step = f" of {_code_span(name)}"
         instructions = subject.state.predictors[name].instructions
         pieces += [Heading(text=f"Instruction{step}"), Block(text=instructions)]
-        pieces.append(Heading(text=f"Prompt{step}, as it is sent"))
-        pieces += _prompt_pieces(subject, predictor)
+        if subject.asks_decision_model:
+            pieces.append(_question_piece(subject))
+        else:
+            pieces.append(Heading(text=f"Prompt{step}, as it is sent"))
+            pieces += _prompt_pieces(subject, predictor)
     pieces += _verifier_pieces(subject)
     pieces += [Heading(text="Identity"), _named_items({**subject.stamp, "proof": subject.proof})]
     return pieces
+
+
+def _question_piece(subject: Subject) -> Paragraph:
+    """Return the sentences on how a decision model is asked, and by which rule its probabilities decide."""
+    text = "A decision model is asked this as a question, without a prompt, and answers with probabilities."
+    rule = subject.probability_rule
+    if rule:
+        text += f" {rule[0].upper()}{rule[1:]}."
+    return Paragraph(text=text)
 
 
 def _verifier_pieces(subject: Subject) -> list[Piece]:
@@ -193,6 +205,8 @@ def _prompt_pieces(subject: Subject, predictor: dspy.Predict) -> list[Piece]:
     """Return the messages, an input as ``{{name}}``; of inputs that are no text, the demonstrations alone."""
     if not takes_text(predictor):
         blocks: list[Piece] = []
+        if not predictor.demos:
+            blocks.append(Paragraph(text="An input is no text, so that no page can show the whole prompt."))
         for demonstration in predictor.demos:
             text = json.dumps(dict(demonstration), ensure_ascii=False)
             blocks.append(Block(text=text, language="json"))

@@ -158,6 +158,7 @@ def test_what_cannot_be_told_names_the_labels_that_could(serve: Callable[..., An
     assert done.code in (0, 1)
     if done.code == 1:
         assert "next: label" in done.people
+        assert "if openai/old is gone: --against recorded:FILE" in done.people
 
 
 def test_each_move_is_one_opening_and_the_level_falls(serve: Callable[..., Any]) -> None:
@@ -243,6 +244,7 @@ def test_a_margin_wide_enough_lets_a_judge_through() -> None:
     """The verdict follows from the interval alone."""
     from jurist.evaluation.closed_labels import ClosedLabels
     from jurist.evaluation.contrasts import contrast
+    from jurist.evaluation.disagreements import fewest_labels
     from jurist.evaluation.rows import Row
 
     labels = ClosedLabels(("yes", "no"), {"yes"})
@@ -259,7 +261,12 @@ def test_a_margin_wide_enough_lets_a_judge_through() -> None:
         outcomes.append(judge_move(test, margin, 80, 3 / 80).outcome)
     assert outcomes == ["as good", "not known"]
     unknown = judge_move(test, 0.03, 80, 3 / 80)
-    assert unknown.labels is None or 0 < unknown.labels < (unknown.rows or 0)
+    assert unknown.labels is None or fewest_labels(0.025) <= unknown.labels < (unknown.rows or 0)
+    alike = contrast(("new", [old[:40]]), ("old", [old[:40]]), "accuracy", labels)
+    unknown = judge_move(alike, 0.03, 40, 0.0)
+    assert (unknown.outcome, unknown.labels) == ("not known", fewest_labels(alike.tested))
+    assert unknown.rows is not None
+    assert unknown.rows >= 40 * unknown.labels
 
 
 def test_a_compilation_begins_with_the_prompt_of_a_version(serve: Callable[..., Any]) -> None:

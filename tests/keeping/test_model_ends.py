@@ -79,6 +79,21 @@ def test_versions_whose_model_has_ended_are_marked(tmp_path: Path, monkeypatch: 
     assert "fect@1 asks a model that ends within 90 days, or ended" in listed.err
 
 
+@pytest.mark.parametrize("command", ["evaluate", "gate", "compare", "cascade"])
+def test_scoring_warns_of_the_ends_of_models(command: str) -> None:
+    """The warning comes before the first request: none is sent without a key."""
+    judges = ["fect:basic"]
+    if command in ("compare", "cascade"):
+        judges.append("fect-3d:basic")
+    options = ["--gold", "fect-mini", "--model", "openai/gpt-4.1-nano"]
+    if command == "gate":
+        options += ["--min", "accuracy=0.1"]
+    done = cli(command, *judges, *options)
+    assert done.code != 0
+    assert "OPENAI_API_KEY" in done.err
+    assert done.err.count("openai/gpt-4.1-nano ended 2026-10-23") == 1, done.err
+
+
 def _save_version(store: jurist.Store, model: str) -> None:
     from jurist.keeping.card import CardContent
     from jurist.keeping.card_parts import ModelCard

@@ -143,6 +143,19 @@ def test_a_file_of_python_judges_or_images_are_refused(kind: str, engine: str, s
         assert label_of(number) in str(verdict)
 
 
+def test_a_page_says_how_the_model_is_asked(kind: str, engine: str, server: Any) -> None:
+    ok("export", f"{kind}-check@1", "--to", "markdown", "-o", "page.md")
+    page = Path("page.md").read_text(encoding="utf-8")
+    if engine == "decision":
+        assert "A decision model is asked this as a question" in page
+        assert "The judge is positive from a probability of 0." in page
+        assert "as it is sent" not in page
+    elif kind == "image":
+        assert "no page can show the whole prompt" in page
+    else:
+        assert "{{order}}" in page
+
+
 def test_a_version_moves_to_another_model(kind: str, engine: str, server: Any) -> None:
     ok("artifacts", "tag", f"{kind}-check@1", "prod")
     move = ("move", f"{kind}-check@1", *asked(server, engine, "new"), "--margin", "0.3", "--json")
