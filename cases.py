@@ -3,9 +3,9 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import orjson
 
@@ -76,6 +76,18 @@ class Case:
         if self.draw:
             inputs = {**inputs, "draw": self.draw}
         return case_id(inputs)
+
+    def in_group(self, group: str) -> Self:
+        """Return the case in a group; one that is in it keeps the id that was computed."""
+        if group == self.group:
+            return self
+        return replace(self, group=group)
+
+    def with_reason(self, reason: str) -> Self:
+        """Return the case with a reason for its labels; one that has it keeps the id that was computed."""
+        if reason == self.reason:
+            return self
+        return replace(self, reason=reason)
 
     @property
     def known(self) -> tuple[Value, ...]:

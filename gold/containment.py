@@ -85,16 +85,21 @@ def _plan_search(wanted_texts: Sequence[str], numbers: Sequence[int], window: in
     keys = _combine(first_hashes, lengths, last_hashes)
     by_key = np.argsort(keys, kind="stable")
 
-    pairs = np.unique(np.stack([first_hashes, lengths.astype(np.uint64)], axis=1), axis=0)
-    unique_hashes, range_starts = np.unique(pairs[:, 0], return_index=True)
+    by_hash_and_length = np.lexsort((lengths, first_hashes))
+    sorted_hashes = first_hashes[by_hash_and_length]
+    sorted_lengths = lengths[by_hash_and_length]
+    is_first_of_pair = np.ones(len(numbers), dtype=np.bool_)
+    is_first_of_pair[1:] = (np.diff(sorted_hashes) != 0) | (np.diff(sorted_lengths) != 0)
+    lengths_of_hashes = sorted_lengths[is_first_of_pair]
+    unique_hashes, range_starts = np.unique(sorted_hashes[is_first_of_pair], return_index=True)
     bloom = np.zeros(1 << _BLOOM_BITS, dtype=np.bool_)
     bloom[_bloom_places(unique_hashes)] = True
     return _Search(
         window=window,
         first_hashes=unique_hashes,
         bloom=bloom,
-        lengths=pairs[:, 1].astype(np.int64),
-        range_starts=np.append(range_starts, len(pairs)).astype(np.int64),
+        lengths=lengths_of_hashes,
+        range_starts=np.append(range_starts, len(lengths_of_hashes)).astype(np.int64),
         keys=keys[by_key],
         wanted_numbers=np.array(numbers)[by_key],
     )

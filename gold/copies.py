@@ -109,17 +109,19 @@ class NearCopies:
 
 def find_near_copies(judge: Judge, cases: Sequence[Case]) -> tuple[NearCopies, ...]:
     """Return the groups that hold near copies of each other's evidence, or judged texts for want of evidence."""
-    fields = evidence_fields(judge) or list(judge.answer.unit_fields)
+    texts_of_fields: list[_FieldTexts] = []
+    for name in evidence_fields(judge) or judge.answer.unit_fields:
+        texts_of_fields.append(_FieldTexts(cases, name))
     source_of_group: dict[str, str] = {}
     unions = {case.group: {case.group} for case in cases}  # group -> all groups that count as one with it
-    for near_cases in chain(_near_in_a_field(cases, fields), find_shared_evidence(judge, cases)):
+    for near_cases in chain(_near_in_a_field(cases, texts_of_fields), find_shared_evidence(judge, cases)):
         for case in near_cases:
             source_of_group.setdefault(case.group, case.source)
         _merge_unions(unions, near_cases)
 
-    cases_of_group: dict[str, list[Case]] = {}
-    for case in cases:
-        cases_of_group.setdefault(case.group, []).append(case)
+    places_of_group: dict[str, list[int]] = {}
+    for place, case in enumerate(cases):
+        places_of_group.setdefault(case.group, []).append(place)
     distinct_unions = {id(union): union for union in unions.values()}
     copies: list[NearCopies] = []
     for groups in sorted(map(sorted, distinct_unions.values())):
@@ -127,26 +129,43 @@ def find_near_copies(judge: Judge, cases: Sequence[Case]) -> tuple[NearCopies, .
             sources = tuple(source_of_group[group] for group in groups)
             links: tuple[str, ...] = ()
             if len(groups) > 2:
-                links = _find_chain(
-                    list(chain.from_iterable(map(cases_of_group.__getitem__, groups))), fields
-                )
+                places = list(chain.from_iterable(map(places_of_group.__getitem__, groups)))
+                links = _find_chain(cases, places, texts_of_fields)
             copies.append(NearCopies(groups=tuple(groups), sources=sources, chain=links))
     return tuple(copies)
 
 
-def _find_chain(cases: Sequence[Case], fields: Sequence[str]) -> tuple[str, ...]:
-    """Return the places of the cases from one end of a chain to the other; nothing where the ends are alike."""
-    cases = cases[:_CHAIN_CASES]
-    sketches_of_fields: list[Sketches] = []
-    have_text: list[NDArray[np.bool_]] = []
-    for name in fields:
-        texts = [" ".join(strings(case.inputs.get(name))) for case in cases]
-        sketches_of_fields.append(sketches(texts))
-        have_text.append(np.array([len(folded(text)) >= _MIN_COPY for text in texts]))
+class _FieldTexts:
+    """The text that each case has in one field, with its sketch, and whether it is long enough to be compared."""
+
+    def __init__(self, cases: Sequence[Case], name: str) -> None:
+        self.texts = [" ".join(strings(case.inputs.get(name))) for case in cases]
+        self.sketches = sketches(self.texts)
+        long_texts = {text for text in set(self.texts) if len(folded(text)) >= _MIN_COPY}
+        self.are_long = np.array([text in long_texts for text in self.texts], dtype=np.bool_)
+
+
+def _find_chain(
+    cases: Sequence[Case], places: Sequence[int], texts_of_fields: Sequence[_FieldTexts]
+) -> tuple[str, ...]:
+    """Return where the cases come from, from one end of a chain to the other; nothing where the ends are alike.
+
+    Args:
+        cases: all cases.
+        places: the places of the chain's cases among them.
+        texts_of_fields: the compared fields of all cases.
+    """
+    place_of_texts: dict[tuple[str, ...], int] = {}  # cases with equal texts are one link
+    for place in places:
+        texts = tuple(field_texts.texts[place] for field_texts in texts_of_fields)
+        place_of_texts.setdefault(texts, place)
+    places = list(place_of_texts.values())[:_CHAIN_CASES]
+    sketches_of_fields = [field_texts.sketches[places] for field_texts in texts_of_fields]
+    have_text = [field_texts.are_long[places] for field_texts in texts_of_fields]
 
     def similarity_to(number: int) -> NDArray[np.float64]:
         """Return how alike each case is to one of them, in the field in which it is most alike."""
-        similarity = np.zeros(len(cases))
+        similarity = np.zeros(len(places))
         for field_sketches, are_long in zip(sketches_of_fields, have_text, strict=True):
             if are_long[number]:
                 equal_bins = (field_sketches == field_sketches[number]).mean(axis=1)
@@ -172,7 +191,7 @@ def _find_chain(cases: Sequence[Case], fields: Sequence[str]) -> tuple[str, ...]
         return ()
     if links[0] > links[-1]:
         links.reverse()
-    return tuple(cases[number].source for number in links)
+    return tuple(cases[places[number]].source for number in links)
 
 
 def _merge_unions(unions: dict[str, set[str]], cases: Sequence[Case]) -> None:
@@ -186,22 +205,15 @@ def _merge_unions(unions: dict[str, set[str]], cases: Sequence[Case]) -> None:
             unions.update(dict.fromkeys(union, largest))
 
 
-def _near_in_a_field(cases: Sequence[Case], fields: Sequence[str]) -> Iterator[list[Case]]:
+def _near_in_a_field(cases: Sequence[Case], texts_of_fields: Sequence[_FieldTexts]) -> Iterator[list[Case]]:
     """Yield the cases that are near in a field: of two or more groups, but of no more than a quarter of all groups."""
     group_limit = max(2, _count_groups(cases) // 4)
-    for name in fields:
-        text_of_case = {case.id: " ".join(strings(case.inputs.get(name))) for case in cases}
-        long_texts = {text for text in set(text_of_case.values()) if len(folded(text)) >= _MIN_COPY}
-        texts: list[str] = []
-        compared_cases: list[Case] = []
-        for case in cases:
-            text = text_of_case[case.id]
-            if text in long_texts:
-                texts.append(text)
-                compared_cases.append(case)
+    for field_texts in texts_of_fields:
+        places = np.flatnonzero(field_texts.are_long).tolist()
         cases_of_cluster: dict[int, list[Case]] = {}
-        for case, cluster in zip(compared_cases, clusters(sketches(texts)).tolist(), strict=True):
-            cases_of_cluster.setdefault(cluster, []).append(case)
+        clusters_of_texts = clusters(field_texts.sketches[places]).tolist()
+        for place, cluster in zip(places, clusters_of_texts, strict=True):
+            cases_of_cluster.setdefault(cluster, []).append(cases[place])
         for near_cases in cases_of_cluster.values():
             if 1 < _count_groups(near_cases) <= group_limit:
                 yield near_cases

@@ -339,7 +339,8 @@ class _Builder:
                 if self.labelled and not _has_text_and_label(case):
                     self.skipped += 1
                 else:
-                    self.cases_of_id[case.id].append(replace(case, source_row=source_row))
+                    placed_case = replace(case, source_row=source_row)
+                    self.cases_of_id[placed_case.id].append(placed_case)
 
     def _iterate_rows(self, reading: Reading[All]) -> Iterator[tuple[Row, list[Case]]]:
         """Yield each row of a source with the cases that it holds."""
@@ -427,7 +428,7 @@ class _Builder:
         ambiguous: list[Case] = []
         merged_count = 0
         for case_id, joined_case in joined_cases.items():
-            case = replace(joined_case, group=group_of(grouping_judge, joined_case))
+            case = joined_case.in_group(group_of(grouping_judge, joined_case))
             merged_count += _count_repeated(self.cases_of_id[case_id])
             if self.labelled and not case.known:
                 ambiguous.append(case)

@@ -47,11 +47,6 @@ class JournalLabel(pydantic.BaseModel, frozen=True, extra="forbid"):
         return self.case, self.unit, self.rater
 
 
-def is_journal(row: Mapping[str, Any]) -> bool:
-    """Say whether a row is a line of a journal."""
-    return {"case", "unit", "rater", "label"} <= row.keys() <= JournalLabel.model_fields.keys()
-
-
 def read_label(line: Mapping[str, Any] | bytes, place: Place) -> JournalLabel:
     """Return the label in a line of a journal.
 

@@ -82,14 +82,12 @@ def _sketch_portion(texts: Sequence[str]) -> Sketches:
 
 def _fill_empty_bins(bins: NDArray[np.uint32]) -> Sketches:
     """Return sketches whose empty bins have the value of the next filled one to the right, changed by its distance."""
-    values = bins.copy()
-    distances = np.zeros_like(bins)
-    for step in range(2 * _BINS - 1, -1, -1):  # twice round, as the next filled bin may be beyond the end
-        place = step % _BINS
-        next_place = (step + 1) % _BINS
-        is_empty = bins[:, place] == _EMPTY
-        values[is_empty, place] = values[is_empty, next_place]
-        distances[is_empty, place] = distances[is_empty, next_place] + np.uint32(1)
+    places = np.arange(2 * _BINS, dtype=np.uint8)  # twice round, as the next filled bin may be beyond the end
+    is_filled = np.tile(bins != _EMPTY, 2)
+    filled_places = np.where(is_filled, places, np.uint8(2 * _BINS))
+    next_filled = np.minimum.accumulate(filled_places[:, ::-1], axis=1)[:, ::-1][:, :_BINS]
+    values = np.take_along_axis(bins, (next_filled % _BINS).astype(np.intp), axis=1)
+    distances = (next_filled - places[:_BINS]).astype(np.uint32)
     return ((values + distances * np.uint32(0x9E3779B1)) >> np.uint32(7)).astype(np.uint16)
 
 

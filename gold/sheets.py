@@ -24,7 +24,6 @@ from ..cases import Case, Value, Values
 from ..errors import GoldError, UsageError
 from .columns import is_silent
 from .files import Place, Row
-from .label_journal import is_journal, read_label
 from .raters import unit_ratings
 from .rows import AMBIGUITY, RATER, REASON, RESOLVED, canonical_row, cases_of_row, label_keys, make_case
 from .sources import All, read
@@ -42,6 +41,8 @@ GROUP = "group"
 _INPUT = "input:"  # the start of columns of inputs that are texts
 _JSON = "json:"  # the start of columns of inputs that are no texts
 _ID = "id-"  # before each id: sixteen digits, or digits with one ``e``, would be read as a number
+_JOURNAL_FIELDS = {CASE, UNIT, "rater", "label"}
+"""The fields of every line of a journal; its module is imported for a row with all of them alone."""
 RATER_NAME = re.compile(r"""[^,;"'\s\x00-\x1f](?:[^,;"\x00-\x1f]*[^,;"\s\x00-\x1f])?""")
 """What a rater may be called: the head of a column, and a name in a list."""
 
@@ -168,8 +169,10 @@ def labelled_rows(rows: All) -> All:
     if not rows:
         return rows
     first_place, first_row = rows[0]
-    if first_place.kind != "json" or not is_journal(first_row):
+    if first_place.kind != "json" or not _is_of_journal(first_row):
         return rows
+    from .label_journal import read_label
+
     case_rows: dict[str, Row] = {}
     last_labels: dict[tuple[str, int, str], tuple[Place, Row]] = {}
     for place, row in rows:
@@ -188,7 +191,7 @@ def as_row(judge: Judge, row: Row, place: Place) -> tuple[Row, Place]:
     if place.kind == "text" and _is_of_sheet(row):
         place = replace(place, kind="json")
         return _sheet_line(judge, row, place), place
-    if place.kind == "json" and is_journal(row):
+    if place.kind == "json" and _is_of_journal(row):
         return _journal_line(judge, row, place), place
     return row, place
 
@@ -247,8 +250,19 @@ def _line_end_forms(texts: Mapping[str, str]) -> tuple[dict[str, str], ...]:
     return dict(texts), unix, windows
 
 
+def _is_of_journal(row: Row) -> bool:
+    """Say whether a row is a line of the review page's journal."""
+    if not row.keys() >= _JOURNAL_FIELDS:
+        return False
+    from .label_journal import JournalLabel
+
+    return row.keys() <= JournalLabel.model_fields.keys()
+
+
 def _journal_line(judge: Judge, row: Row, place: Place) -> Row:
     """Return the row of a line of a journal, with the label of its rater."""
+    from .label_journal import read_label
+
     label = read_label(row, place)
     labels = {
         RATER + label.rater: label.label,

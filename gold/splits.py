@@ -337,7 +337,7 @@ def _labelled_without_reasons(cases: Iterable[Case]) -> tuple[Case, ...]:
     labelled = []
     for case in cases:
         if case.known:
-            labelled.append(replace(case, reason=""))
+            labelled.append(case.with_reason(""))
     return tuple(labelled)
 
 
@@ -373,7 +373,7 @@ def _unite_groups(cases: Sequence[Case], near: Sequence[NearCopies]) -> list[Gro
         name = united_name.get(case.group, case.group)
         group = groups.setdefault(name, Group(name=name))
         group.members.add(case.group)
-        group.cases.append(replace(case, group=name))
+        group.cases.append(case.in_group(name))
     return list(groups.values())
 
 
@@ -405,7 +405,7 @@ def _cases_of_part(
     case_of_id: dict[str, Case] = {}
     for case in limited_cases:
         reason = case.reason if part == "train" else ""
-        case_of_id[case.id] = replace(case, reason=reason)
+        case_of_id[case.id] = case.with_reason(reason)
     part_cases = []
     for case in cases:
         if case.id in case_of_id:

@@ -1,12 +1,13 @@
 """Gold from Python: checked, imported, and how far its raters agree; the console prints the same results."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import GoldError, UsageError, checked, plural
-from ..evaluation.agreement import Agreement, Ceiling, human_ceiling, rater_agreement
 from ..evaluation.votes import Rule
 from ..gold.goldset import Gold, convert_gold, describe
 from ..gold.mapping import MappingLike, RowMapping, make_mapping
@@ -19,6 +20,9 @@ from ..programs.judge import Judge
 from .scores import agreement_tables, ceiling_card, ceiling_table, certain_table, rules_table
 from .shown import Shown, score_record
 from .table import Table, table
+
+if TYPE_CHECKING:
+    from ..evaluation.agreement import Agreement, Ceiling
 
 StoreLike = str | os.PathLike[str] | Store | None
 """The folder of artifacts; ``None`` is ``$JURIST_STORE``, else ``./compiled``."""
@@ -130,6 +134,8 @@ def agreement_of(gold: Gold) -> GoldAgreement:
             hint="name the columns of two raters or more, as --raters 'label_*'; columns rater:NAME and a field "
             "'ratings' are found without it",
         )
+    from ..evaluation.agreement import human_ceiling, rater_agreement  # gold is checked without metrics
+
     judge = gold.judge
     strata_by_rule: dict[Rule, Strata] = {}
     for rule in rules_of(judge.answer.scale):

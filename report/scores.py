@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import plural
 from ..evaluation.plain import plain
-from ..keeping.spend_card import PurposeSpend, SpendCard
 from .table import Table, table
 
 if TYPE_CHECKING:
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from ..gold.raters import Strata
     from ..keeping.card_parts import CountsCard, DecisionCard, ReferenceCard, ScoreCard
     from ..keeping.records import AttackRecord, LabelProofRecord, RobustnessRecord
+    from ..keeping.spend_card import PurposeSpend, SpendCard
 
 ResultData: TypeAlias = Mapping[str, Any]
 """A result, or a part of it, as JSON."""
@@ -54,6 +54,8 @@ def references_in(data: ResultData | None) -> References:
 
 def spend_in(data: ResultData) -> SpendCard:
     """Return the spend in the JSON of a result."""
+    from ..keeping.spend_card import SpendCard
+
     return SpendCard.model_validate(data)
 
 
@@ -253,6 +255,8 @@ def cost_words(cost: float, unpriced: int) -> str:
 
 def joint_spend_line(spends: Sequence[ResultData]) -> str:
     """Return the line of :func:`spend_line` for several spends together, from the JSON of each."""
+    from ..keeping.spend_card import PurposeSpend
+
     parts = [PurposeSpend.model_validate(spend) for spend in spends]
     joint = PurposeSpend.sum_of(parts)
     return spend_line(joint.model_copy(update={"lost": 0}))
