@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -80,8 +81,9 @@ _INDEX: Final = "CREATE INDEX IF NOT EXISTS calls ON attempts (key, n)"
 _SEEN: Final = """
 PRAGMA journal_mode=OFF;
 CREATE TABLE seen (key TEXT PRIMARY KEY, n INTEGER) WITHOUT ROWID;
-BEGIN;
 """
+_MOST_RECENT: Final = 20_000
+"""The keys whose counts are held in memory: some four megabytes."""
 _AMOUNTS_BY_PHASE: Final = """
 SELECT phase, sum(calls), sum(tokens), sum(cost) FROM (
     SELECT phase, max(id), count(*) AS calls, total(input_tokens + output_tokens) AS tokens, total(cost) AS cost
@@ -139,13 +141,46 @@ def request_key(request: Mapping[str, object]) -> str:
     return hashlib.sha256(orjson.dumps(request, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
+class _Occurrences:
+    """How often each key was asked: counts of recent keys in memory, those of others in a temporary file."""
+
+    def __init__(self) -> None:
+        self._recent: dict[str, int] = {}
+        self._others: Database | None = None
+        self._lock = threading.Lock()
+
+    def add(self, key: str) -> int:
+        """Count one more occurrence of a key, and return how many there are."""
+        with self._lock:
+            earlier = self._recent.get(key)
+            if earlier is None:
+                earlier = self._count_in_file(key)
+            self._recent[key] = earlier + 1
+            if len(self._recent) > _MOST_RECENT:
+                self._move_to_file()
+            return earlier + 1
+
+    def _count_in_file(self, key: str) -> int:
+        """Return the count of a key that is not in memory."""
+        if self._others is None:
+            return 0
+        count: int | None = self._others.first("SELECT n FROM seen WHERE key = ?", key)
+        return count or 0
+
+    def _move_to_file(self) -> None:
+        """Move all counts from memory to the file."""
+        if self._others is None:
+            self._others = Database(None, _SEEN)
+        self._others.many("INSERT OR REPLACE INTO seen VALUES (?, ?)", self._recent.items())
+        self._recent.clear()
+
+
 class Journal:
     """The attempts of one asker or more. ``path=None`` keeps nothing and replays nothing."""
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path
-        self._seen = Database(None, _SEEN)
-        """How often each key was asked: one transaction for good, as nobody else reads it."""
+        self._occurrences = _Occurrences()
         self._data: Database | None = None
         self._earlier_attempts = self._answers = 0
         self._numbers = itertools.count(1)
@@ -172,8 +207,7 @@ class Journal:
 
     def look_up(self, key: str) -> Past:
         """Count one more occurrence of ``key`` and return its outcome in earlier processes."""
-        counted = "INSERT INTO seen VALUES (?, 1) ON CONFLICT DO UPDATE SET n = n + 1 RETURNING n"
-        occurrence: int = self._seen.first(counted, key)
+        occurrence = self._occurrences.add(key)
         past = Past(occurrence=occurrence)
         if self._earlier_attempts and self._data:
             attempts = self._data.all(_ATTEMPTS_OF_CALL, key, occurrence)

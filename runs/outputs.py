@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, Generic, TextIO, TypeVar
+from typing import Any, TextIO
 
 from ..errors import CheckpointError, GoldError, UsageError, system_message
 from ..gold.scanning import scan
@@ -16,8 +16,6 @@ from ..gold.writing import of_table, write_jsonl
 from ..keeping.locking import lock_output
 from ..programs.options import JUDGE_OPTIONS
 from .lines import JsonObject, read_line
-
-Item = TypeVar("Item")
 
 FORMATS = (".jsonl", ".csv")
 _OTHER_FORMATS = (
@@ -254,18 +252,17 @@ def _output_cell(name: str, value: object) -> object:
     return escape_cell(of_table(value))
 
 
-class OrderedLines(Generic[Item]):
-    """Writes a line for each of some items, in the order of the input; a line is made when its turn has come."""
+class OrderedLines:
+    """Writes lines in the order of the input, in whichever order they come."""
 
-    def __init__(self, stream: TextIO, line_of: Callable[[Item], str]) -> None:
+    def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._line_of = line_of
         self._next = 0
-        self._waiting: dict[int, Item | None] = {}
+        self._waiting: dict[int, str | None] = {}
 
-    def give(self, number: int, item: Item | None) -> None:
-        """Take an item, or ``None`` where there is no line; each number, from 0 in the order of the input, once."""
-        self._waiting[number] = item
+    def give(self, number: int, line: str | None) -> None:
+        """Take a line, or ``None`` where there is none; each number, from 0 in the order of the input, once."""
+        self._waiting[number] = line
         if number != self._next:
             return
         while self._next in self._waiting:
@@ -280,9 +277,9 @@ class OrderedLines(Generic[Item]):
         self._stream.flush()
 
     def _write(self, number: int) -> None:
-        item = self._waiting.pop(number)
-        if item is not None:
-            self._stream.write(self._line_of(item) + "\n")
+        line = self._waiting.pop(number)
+        if line is not None:
+            self._stream.write(line + "\n")
 
 
 def lines_in(path: Path) -> Iterator[tuple[int, Any]]:

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -217,7 +217,7 @@ class _Run:
                 drift = settings.canary.ask(replace(self.judge, context=job.contexts["canary"]))
             # A judge that cannot be connected fails here, before a thread reads rows ahead.
             asker = replace(self.judge, context=job.contexts["judge"]).asker()
-            with _open_output(self, survey, partial(self._line_of, state)) as order:
+            with _open_output(self, survey) as order:
                 summary = _Rows(self, asker, survey, state, order, job).judged()
                 if survey.whole:
                     summary = self._keep_left_out(state, summary)
@@ -247,10 +247,8 @@ class _Run:
         count = keep_left_out(self.file, self._earlier_files, lambda case_id: case_id in beyond_input)
         return summary.with_left_out(count, self.file)
 
-    def _line_of(self, state: RunState, case: Case) -> str:
-        """Return the line of a case that has a verdict, as JSON."""
-        written = state.verdict(case.id)
-        assert written is not None, "only judged cases are given to the order of lines"
+    def line_of(self, case: Case, written: JsonObject) -> str:
+        """Return the line of a case with its written verdict, as JSON."""
         line = line_of_case(case, written, self.stamp, self.source.judged_columns, self.settings.keep)
         return json_line(line)
 
@@ -310,21 +308,21 @@ def _setting_in(stamp: Mapping[str, Any], name: str) -> object:
 
 
 @contextmanager
-def _open_output(work: _Run, survey: Survey, line_of: Callable[[Case], str]) -> Iterator[OrderedLines[Case]]:
+def _open_output(work: _Run, survey: Survey) -> Iterator[OrderedLines]:
     """Open the output of a run for the lines of its cases.
 
     A table, or an output with lines, is written to a file beside it, which replaces it when all lines are there.
     """
     output = work.output
     if not isinstance(output, Path):
-        with closing(OrderedLines(output, line_of)) as order:
+        with closing(OrderedLines(output)) as order:
             yield order
         return
     is_replaced = is_csv(output) or (output.is_file() and output.stat().st_size > 0)
     is_new = not output.exists()
     path = part_of(output) if is_replaced else output
     try:
-        with path.open("w", encoding="utf-8") as stream, closing(OrderedLines(stream, line_of)) as order:
+        with path.open("w", encoding="utf-8") as stream, closing(OrderedLines(stream)) as order:
             yield order
         if is_replaced and (path.stat().st_size or survey.empty):
             publish(path, output)
@@ -342,7 +340,7 @@ class _Rows:
     asker: Asker
     survey: Survey
     state: RunState
-    order: OrderedLines[Case]
+    order: OrderedLines
     job: PaidJob
     # id of a case in flight -> set when it is over
     asking: dict[str, asyncio.Event] = field(default_factory=dict)
@@ -466,22 +464,24 @@ class _Rows:
             written = self.state.verdict(case.id)
             if written is None:
                 continue
-            self._write_line(number, case)
+            self._write_line(number, case, written)
             if number not in self.early and written["status"] != "failed":
                 self._count(case, written)
 
     async def _judge(self, numbered: tuple[int, Case]) -> None:
         """Write the line of a case, with the verdict that it has, or that it is given now."""
         number, case = numbered
-        if self.writes and number in self.early and self.state.verdict(case.id):
-            self._write_line(number, case)
-            return
+        if self.writes and number in self.early:
+            early_verdict = self.state.verdict(case.id)
+            if early_verdict is not None:
+                self._write_line(number, case, early_verdict)
+                return
         while case.id in self.asking:
             await self.asking[case.id].wait()
         written = self._final_verdict(case)
         if written is not None:
             self._count(case, written)
-            self._write_line(number, case)
+            self._write_line(number, case, written)
             self.work.on_row()
         else:
             await self._ask(number, case)
@@ -508,7 +508,8 @@ class _Rows:
         answered = self.asking[case.id] = asyncio.Event()
         try:
             verdict = await self.asker.judged(case)
-            self.state.keep(case.id, written_verdict(self.asker.judge, case, verdict))
+            written = written_verdict(self.asker.judge, case, verdict)
+            self.state.keep(case.id, written)
         except AnswerPending:
             self.order.give(number, None)
             self.work.on_row()
@@ -516,7 +517,7 @@ class _Rows:
         finally:
             del self.asking[case.id]
             answered.set()
-        self._write_line(number, case)
+        self._write_line(number, case, written)
         self.counts.add(self.asker.judge, verdict)
         self.work.on_row()
         replies = self.counts.answered - self.counts.refused
@@ -530,9 +531,9 @@ class _Rows:
         if not self.work.settings.collecting:
             self.asker.note(verdict)
 
-    def _write_line(self, number: int, case: Case) -> None:
+    def _write_line(self, number: int, case: Case, written: JsonObject) -> None:
         """Write the line of a judged case in its turn; while no lines are written, note that it is judged."""
         if self.writes:
-            self.order.give(number, case)
+            self.order.give(number, self.work.line_of(case, written))
         else:
             self.early.add(number)

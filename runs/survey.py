@@ -13,6 +13,7 @@ from ..gold.new_rows import BadRow, Source
 from ..gold.rejects import Rejects
 from ..gold.shared import empty_inputs_of
 from ..programs.judge import MISSING
+from ..text.wording import strings
 from .lines import RowKey
 from .shards import WHOLE, Shard
 from .state import RunState
@@ -21,6 +22,9 @@ _AT_ONCE = 1000
 """Rows that are noted together."""
 _ALL_LACK = 100
 """Rows at the beginning that all lack a field, after which no more are read."""
+_KEPT_CASES = 10_000
+_KEPT_CHARACTERS = 16 * 1024**2
+"""The largest input whose cases are kept until they are judged; of a larger one each row is read twice."""
 _SHOWN = 256
 """Different cases by which a prompt is measured: those whose ids, which are hashes, come first."""
 
@@ -40,11 +44,24 @@ class Survey:
     shown: list[Case] = field(default_factory=list)  # a few cases, of all that was read
     # names of the rows' columns, those that are not judged first, in the order in which they came
     columns: dict[str, None] = field(default_factory=dict)
+    # the cases of an input that was read as a whole; ``None`` where they are too many to be kept
+    kept_cases: list[Case] | None = None
 
     def all(self, state: RunState) -> None:
         """Read the whole input once."""
-        for _ in self.found(state):
-            pass
+        cases: list[Case] = []
+        characters = 0
+        is_small = True
+        for case in self.found(state):
+            if not is_small:
+                continue
+            cases.append(case)
+            characters += sum(map(len, strings(case.source_row)))
+            if len(cases) > _KEPT_CASES or characters > _KEPT_CHARACTERS:
+                is_small = False
+                cases = []
+        if is_small:
+            self.kept_cases = cases
 
     def found(self, state: RunState) -> Iterator[Case]:
         """Yield the cases as rows are read for the first time: they are counted and noted, and bad rows set aside."""
@@ -102,6 +119,8 @@ class Survey:
 
     def again(self) -> Iterator[Case]:
         """Return the cases once more, without those that were added meanwhile: nobody has agreed to pay for them."""
+        if self.kept_cases is not None:
+            return iter(self.kept_cases)
         return islice(self._cases_of_shard(), self.rows)
 
     def _cases_of_shard(self) -> Iterator[Case]:

@@ -1,6 +1,7 @@
 """The journal: what was paid is never paid again, and damage is an error."""
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -158,6 +159,18 @@ def test_a_journal_gives_back_what_it_was_given(tmp_path_factory: pytest.TempPat
     again = Journal(path)
     assert [again.look_up(key).answer for key, _ in kept] == [answer for _, answer in kept]
     assert again.look_up("a").answer is None
+
+
+@pytest.mark.parametrize("most_recent", [0, 3, 100])
+def test_occurrences_are_counted_alike_in_memory_and_in_a_file(
+    most_recent: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jurist.engines.journal._MOST_RECENT", most_recent)
+    journal = Journal()
+    counts = Counter[str]()
+    for key in "abcdeabcaaefghiabcdefghaaz":
+        counts[key] += 1
+        assert journal.look_up(key).occurrence == counts[key]
 
 
 def test_neither_key_nor_address_is_in_the_journal(tmp_path: Path, fake_key: str) -> None:

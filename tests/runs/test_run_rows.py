@@ -8,7 +8,7 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from small import TALK, cli, new_rows, ok, read_jsonl, start, write_jsonl
 from jurist.console.printing import print_notes
 from jurist.engines.models import Model
 from jurist.errors import UsageError
-from jurist.gold.new_rows import Source
+from jurist.gold.new_rows import Source, StreamedRow
 from jurist.gold.rejects import Rejects
 from jurist.gold.sources import read
 from jurist.keeping.artifacts import Store
@@ -49,6 +49,31 @@ def test_a_judge_that_cannot_be_connected_leaves_nobody_reading() -> None:
     for one in reading:
         one.join(1)
     assert not any(one.is_alive() for one in reading)
+
+
+@pytest.mark.parametrize(
+    ("limit", "readings"),
+    [({}, 1), ({"_KEPT_CASES": 11}, 2), ({"_KEPT_CHARACTERS": 100}, 2)],
+    ids=["small", "many rows", "long rows"],
+)
+def test_a_small_input_is_read_once_and_a_large_one_twice(
+    limit: dict[str, int], readings: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_jsonl(Path("rows.jsonl"), new_rows(12))
+    for name, most in limit.items():
+        monkeypatch.setattr(f"jurist.runs.survey.{name}", most)
+    sources: list[Source] = []
+    rows_of_source = Source.rows
+
+    def counted_rows(source: Source) -> Iterator[StreamedRow]:
+        sources.append(source)
+        return rows_of_source(source)
+
+    monkeypatch.setattr(Source, "rows", counted_rows)
+    ok(*FECT, "--input", "rows.jsonl", "--output", "o.jsonl")
+    assert len(sources) == readings
+    lines = read_jsonl(Path("o.jsonl"))
+    assert [(line["id"], line["note"]) for line in lines] == [(f"r{n}", n) for n in range(12)]
 
 
 def on(server: Any, *more: object, rows: str = "rows.jsonl", out: str = "o.jsonl") -> tuple[object, ...]:
