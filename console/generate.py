@@ -137,7 +137,10 @@ def assess_command(options: AssessOptions) -> Result:
     write_json(data, options.output)
     body = list(assessed.parts())
     body.append(joint_spend_line([assessed.spend.get("total") or {}]))
-    if OFFLINE_MODEL in (*options.models, options.judge_model):
+    asked_models = list(options.models)
+    if assessed.spend.get("judge"):
+        asked_models.append(options.judge_model)
+    if OFFLINE_MODEL in asked_models:
         body.append("engine: offline, a text-overlap scorer, not an LLM")
     notes = []
     if any(model.failed for model in assessed.results):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from fakes import reply
 from loopback import field_of
-from small import cli, killed, ok, read_jsonl
+from small import cli, killed, ok, read_jsonl, write_jsonl
 
 from .test_command import TEXT
 
@@ -128,3 +128,10 @@ def test_replies_without_an_answer_are_shown_and_kept(serve):
     kept = [line["id"] for line in read_jsonl(Path("answers.jsonl")) if line["hallucinated"] is None]
     assert kept == [line["id"] for line in unanswered]
     assert f"closed questions without an answer: 5 of {len(unanswered)} " in done.people
+    assert "engine: offline" in done.people  # it judged the open questions
+
+    closed = [row for row in read_jsonl(Path("bench/benchmark.jsonl")) if row["format"] != "generative"]
+    write_jsonl(Path("closed.jsonl"), closed)
+    without_judge = ok(*asked, "--benchmark", "closed.jsonl")
+    assert "no judge was asked" in without_judge.people
+    assert "engine: offline" not in without_judge.people
