@@ -119,6 +119,8 @@ class PortableFile:
         carried = plan.carries + subject.judge.answer.reader_modules
         if any(column["type"] in INPUT_READERS for column in spec["inputs"]):
             carried += trace_inputs.MODULES
+        if subject.word_rule is not None and subject.word_rule.reads_signals:
+            carried += ("text.support_signals",)
         return Template(_FILE_TEMPLATE).substitute(
             ref=in_docstring(subject.ref),
             proof=in_docstring("\n".join(textwrap.wrap(subject.proof, 110))),

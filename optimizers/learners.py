@@ -1,10 +1,11 @@
 """Predictions without a language model: by a linear model on words and overlap, or by the nearest labelled units."""
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import bm25s
 import numpy as np
@@ -18,8 +19,10 @@ from ..cases import Case, Value, text_hash
 from ..evaluation.units import Floats
 from ..programs.judge import Judge
 from ..text.ranking import words as _words
+from ..text.support_signals import measure_support
 from ..text.word_regression import (
     EvidenceWords,
+    FigureWeights,
     GramWeights,
     Regression,
     grams_of,
@@ -27,10 +30,13 @@ from ..text.word_regression import (
     longer_side,
     measure_overlap,
 )
+from .offsets import fit_offsets, loss_of_labels
 
 _NEIGHBOURS: Final = 5
 _VOCABULARY: Final = 5000  # words and pairs of words that are learned: the most frequent ones
 _CERTAIN: Final = 30.0  # log odds of a class where gold has no other
+UNSEEN: Final = -30.0
+"""The log odds of a label or member that a regression has not seen."""
 _LEAST_SPREAD: Final = 1e-9  # standard deviation below which a figure is the same for all units
 _MEMBERS: Final = 50  # members of sets that are learned: the most frequent ones
 
@@ -39,6 +45,17 @@ Positions: TypeAlias = Sequence[int]
 """Positions of units, from 0."""
 Matrix: TypeAlias = Any
 """A sparse matrix of SciPy, which says nothing of its types."""
+
+
+class _Penalty(NamedTuple):
+    """How strongly weights are drawn to 0."""
+
+    inverse: float  # of the penalty of a logistic regression
+    ridges: Sequence[float]  # the penalties that a ridge regression chooses from
+
+
+_OF_WORDS: Final = _Penalty(inverse=1.0, ridges=(1.0, 10.0, 100.0))
+_OF_SIGNALS: Final = _Penalty(inverse=0.1, ridges=(10.0, 30.0, 100.0, 300.0))
 
 
 class UnitTexts:
@@ -104,6 +121,24 @@ class UnitTexts:
         if len(self.judged) > 1:
             return overlap - self._overlap_of(self.judged[1], evidence)
         return overlap
+
+    @cached_property
+    def has_evidence(self) -> bool:
+        """Whether a text is judged beside evidence."""
+        return any(self.evidence)
+
+    @cached_property
+    def signals(self) -> npt.NDArray[np.float64]:
+        """Array (units, signals): the support signals of each unit; of two texts those of the first less the second."""
+        columns_of_texts: list[npt.NDArray[np.float64]] = []
+        for texts in self.judged:
+            rows: list[list[float]] = []
+            for text, case_position in zip(texts, self.case_of_unit, strict=True):
+                rows.append(measure_support(text, self.evidence[case_position]))
+            columns_of_texts.append(np.array(rows))
+        if len(columns_of_texts) > 1:
+            return columns_of_texts[0] - columns_of_texts[1]
+        return columns_of_texts[0]
 
     @cached_property
     def longer_sides(self) -> npt.NDArray[np.float64]:
@@ -205,10 +240,34 @@ def _select_words(units: UnitTexts, positions: Positions, placeholder: str) -> l
     return words_of_units
 
 
-class WordFeatures:
-    """The features that labelled units give: TF-IDF of their grams, and their overlap, scaled."""
+class Scaling:
+    """The center and the scale of some figures, by labelled units."""
 
-    def __init__(self, units: UnitTexts, labelled: Positions) -> None:
+    def __init__(self, figures: Floats, is_difference: bool) -> None:
+        self.centers = figures.mean(axis=0)
+        if is_difference:  # the difference of two texts is centred at 0 by design
+            self.centers = np.zeros(figures.shape[1])
+        spread = figures.std(axis=0)
+        self.scales = np.where(spread > _LEAST_SPREAD, spread, 1.0)
+
+    def __call__(self, figures: Floats) -> Floats:
+        """Return figures on this scale."""
+        scaled: Floats = (figures - self.centers) / self.scales
+        return scaled
+
+    def weighed(self, weights: Floats) -> FigureWeights:
+        """Return the scaling with the weights (outputs, figures) of a regression, as data."""
+        return {
+            "centers": _round_all(self.centers),
+            "scales": _round_all(self.scales),
+            "weights": [_round_all(row) for row in weights],
+        }
+
+
+class WordFeatures:
+    """The features that labelled units give: TF-IDF of their grams, and their overlap and support signals, scaled."""
+
+    def __init__(self, units: UnitTexts, labelled: Positions, *, with_signals: bool) -> None:
         self.kinds: list[str] = []
         """The kind of text of each block of grams: ``judged`` or ``evidence``."""
         self.tfidf: list[TfidfVectorizer] = []
@@ -223,26 +282,32 @@ class WordFeatures:
             tfidf = TfidfVectorizer(analyzer=list, sublinear_tf=True, vocabulary=vocabulary)
             self.kinds.append(kind)
             self.tfidf.append(tfidf.fit(training_texts))
-        overlap = units.overlap[labelled]
-        self.centers = overlap.mean(axis=0)
-        if len(units.judged) > 1:  # the difference of two texts is centred at 0 by design
-            self.centers = np.zeros(overlap.shape[1])
-        spread = overlap.std(axis=0)
-        self.scales = np.where(spread > _LEAST_SPREAD, spread, 1.0)
+        is_difference = len(units.judged) > 1
+        self.overlap = Scaling(units.overlap[labelled], is_difference)
+        self.signals: Scaling | None = None
+        if with_signals:
+            self.signals = Scaling(units.signals[labelled], is_difference)
 
     def transform(self, units: UnitTexts, positions: Positions) -> Matrix:
-        """Return the matrix of units x features: the blocks of grams, then the overlap."""
+        """Return the matrix of units x features: the blocks of grams, the overlap, then the signals if they count."""
         blocks: list[Matrix] = []
         gram_lists_of_kind = dict(zip(("judged", "evidence"), units.grams, strict=False))
         for kind, tfidf in zip(self.kinds, self.tfidf, strict=True):
             blocks.append(_tfidf_block(tfidf, gram_lists_of_kind[kind], positions))
-        blocks.append(scipy.sparse.csr_array((units.overlap[positions] - self.centers) / self.scales))
+        blocks.append(scipy.sparse.csr_array(self.overlap(units.overlap[positions])))
+        if self.signals is not None:
+            blocks.append(scipy.sparse.csr_array(self.signals(units.signals[positions])))
         return scipy.sparse.hstack(blocks, format="csr")
+
+    @property
+    def gram_count(self) -> int:
+        """The number of grams, which come before all other features."""
+        return sum(len(tfidf.vocabulary_) for tfidf in self.tfidf)
 
 
 @dataclass(frozen=True, kw_only=True)
 class FittedWords:
-    """A regression on words and overlap that was fitted to labelled units."""
+    """A regression on words and overlap, and maybe on support signals, that was fitted to labelled units."""
 
     judge: Judge
     features: WordFeatures
@@ -298,19 +363,19 @@ class FittedWords:
             grams.append({"kind": kind, "grams": weights_of_gram})
             first_column += len(tfidf.vocabulary_)
         answer = self.judge.answer
-        return {
+        first_signal = first_column + len(self.features.overlap.scales)
+        regression: Regression = {
             "learned": scale.learned,
             "outputs": outputs,
             "judged": list(answer.unit_fields),
             "evidence": evidence_inputs(self.judge),
             "intercepts": _round_all(self.intercepts),
             "grams": grams,
-            "overlap": {
-                "centers": _round_all(self.features.centers),
-                "scales": _round_all(self.features.scales),
-                "weights": [_round_all(row) for row in self.weights[:, first_column:]],
-            },
+            "overlap": self.features.overlap.weighed(self.weights[:, first_column:first_signal]),
         }
+        if self.features.signals is not None:
+            regression["signals"] = self.features.signals.weighed(self.weights[:, first_signal:])
+        return regression
 
 
 def _round_all(numbers: Iterable[float]) -> list[float]:
@@ -324,9 +389,99 @@ def fit_words(units: UnitTexts, labelled: Positions) -> FittedWords:
     # divide by zero and are not chosen.
     with threadpool_limits(1), np.errstate(invalid="ignore"):
         fit = _FITS[units.judge.answer.scale.learned]
-        features = WordFeatures(units, labelled)
+        features = WordFeatures(units, labelled, with_signals=False)
         gold = _select(units.gold, labelled)
-        return fit(units.judge, gold, features, features.transform(units, labelled))
+        return fit(units.judge, gold, features, features.transform(units, labelled), _OF_WORDS)
+
+
+class Parts(NamedTuple):
+    """Two regressions with the same features: one on words and overlap, one on overlap and support signals."""
+
+    words: FittedWords
+    signals: FittedWords
+
+
+def fit_parts(units: UnitTexts, labelled: Positions) -> Parts:
+    """Return the regressions on words and on support signals, fitted to the labelled units at some positions."""
+    with threadpool_limits(1), np.errstate(invalid="ignore"):
+        fit = _FITS[units.judge.answer.scale.learned]
+        features = WordFeatures(units, labelled, with_signals=True)
+        matrix = features.transform(units, labelled).tocsc()
+        gold = _select(units.gold, labelled)
+        first_overlap = features.gram_count
+        first_signal = first_overlap + units.overlap.shape[1]
+        words = fit(units.judge, gold, features, matrix[:, :first_signal].tocsr(), _OF_WORDS)
+        signals = fit(units.judge, gold, features, matrix[:, first_overlap:].tocsr(), _OF_SIGNALS)
+    signal_count = matrix.shape[1] - first_signal
+    return Parts(
+        words=replace(words, weights=np.pad(words.weights, ((0, 0), (0, signal_count)))),
+        signals=replace(signals, weights=np.pad(signals.weights, ((0, 0), (first_overlap, 0)))),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mixture:
+    """How the parts count together: each calibrated by a slope and by an offset of each label, then weighed."""
+
+    weights: Floats  # of each part, together 1
+    slopes: Floats  # of each part
+    offsets: Sequence[Mapping[Value, float]]  # of each part: label -> offset; empty for other answers
+
+    def mix(self, parts: Parts) -> FittedWords:
+        """Return the one regression that the parts are together."""
+        fit = parts.words
+        intercepts = np.zeros_like(fit.intercepts)
+        feature_weights = np.zeros_like(fit.weights)
+        for part, weight, slope, offsets in zip(parts, self.weights, self.slopes, self.offsets, strict=True):
+            part_offsets = np.array([offsets.get(output, 0.0) for output in part.outputs])
+            if len(part_offsets) != len(intercepts):  # of two labels there is one output; of a score no label
+                part_offsets = part_offsets[1:] - part_offsets[:-1] if len(part_offsets) == 2 else np.zeros(1)
+            intercepts = intercepts + weight * (slope * part.intercepts + part_offsets)
+            feature_weights = feature_weights + weight * slope * part.weights
+        return replace(fit, intercepts=intercepts, weights=feature_weights)
+
+
+def fit_mixture(
+    judge: Judge, gold: Sequence[Value], scores_of_parts: Sequence[Floats], outputs: Sequence[Value]
+) -> Mixture:
+    """Return how parts count together, by their likelihoods on units that they were not fitted to.
+
+    Args:
+        judge: the judge.
+        gold: the labels of the units.
+        scores_of_parts: of each part the array (units, outputs) of what it says of the units.
+        outputs: the labels or members of the outputs; nothing for scores.
+    """
+    learned = judge.answer.scale.learned
+    slopes = np.ones(len(scores_of_parts))
+    offsets: list[dict[Value, float]] = []
+    losses: list[float] = []
+    for place, scores in enumerate(scores_of_parts):
+        offsets_of_part: dict[Value, float] = {}
+        if learned == "label":
+            codes = np.array(list(map(outputs.index, gold)))
+            power = 0.0 if judge.metric == "accuracy" else 1.0
+            slopes[place], fitted_offsets = fit_offsets(scores, codes, power)
+            offsets_of_part = dict(zip(outputs, fitted_offsets.tolist(), strict=True))
+            losses.append(loss_of_labels(slopes[place] * scores + fitted_offsets, codes, power))
+        elif learned == "members":
+            losses.append(_loss_of_members(scores, gold, outputs))
+        else:
+            errors = scores[:, 0] - np.array(gold, dtype=float)
+            mean_square = max(float((errors**2).mean()), _LEAST_SPREAD)
+            losses.append(len(errors) / 2 * math.log(mean_square))
+        offsets.append(offsets_of_part)
+    likelihoods = np.exp(min(losses) - np.array(losses))
+    return Mixture(weights=likelihoods / likelihoods.sum(), slopes=slopes, offsets=offsets)
+
+
+def _loss_of_members(scores: Floats, gold: Sequence[Value], names: Sequence[Value]) -> float:
+    """Return the negative log likelihood of the members of sets by their log odds."""
+    loss = 0.0
+    for unit_scores, members in zip(scores, gold, strict=True):
+        for name, score in zip(names, unit_scores.tolist(), strict=True):
+            loss += float(np.logaddexp(0.0, -score if name in members else score))
+    return loss
 
 
 def fit_longer_side(units: UnitTexts, labelled: Positions) -> Regression:
@@ -378,7 +533,9 @@ def _tfidf_block(
     return block
 
 
-def _fit_labels(judge: Judge, gold: Sequence[Value], features: WordFeatures, matrix: Matrix) -> FittedWords:
+def _fit_labels(
+    judge: Judge, gold: Sequence[Value], features: WordFeatures, matrix: Matrix, penalty: _Penalty
+) -> FittedWords:
     """Return a logistic regression for closed labels."""
     labels = sorted(set(gold), key=str)
     if len(labels) == 1:
@@ -389,11 +546,13 @@ def _fit_labels(judge: Judge, gold: Sequence[Value], features: WordFeatures, mat
             intercepts=np.zeros(1),
             weights=np.zeros((1, matrix.shape[1])),
         )
-    intercepts, weights = _fit_classes(judge, list(map(labels.index, gold)), matrix)
+    intercepts, weights = _fit_classes(judge, list(map(labels.index, gold)), matrix, penalty)
     return FittedWords(judge=judge, features=features, outputs=labels, intercepts=intercepts, weights=weights)
 
 
-def _fit_members(judge: Judge, gold: Sequence[Value], features: WordFeatures, matrix: Matrix) -> FittedWords:
+def _fit_members(
+    judge: Judge, gold: Sequence[Value], features: WordFeatures, matrix: Matrix, penalty: _Penalty
+) -> FittedWords:
     """Return a logistic regression for each frequent member of sets."""
     set_counts = Counter[str]()
     for members in gold:
@@ -402,7 +561,7 @@ def _fit_members(judge: Judge, gold: Sequence[Value], features: WordFeatures, ma
     intercepts: list[Floats] = [np.zeros(0)]
     weights: list[Floats] = [np.zeros((0, matrix.shape[1]))]
     for name in names:
-        intercept, weight = _fit_classes(judge, [int(name in members) for members in gold], matrix)
+        intercept, weight = _fit_classes(judge, [int(name in members) for members in gold], matrix, penalty)
         intercepts.append(intercept)
         weights.append(weight)
     return FittedWords(
@@ -414,9 +573,11 @@ def _fit_members(judge: Judge, gold: Sequence[Value], features: WordFeatures, ma
     )
 
 
-def _fit_numbers(judge: Judge, gold: Sequence[Value], features: WordFeatures, matrix: Matrix) -> FittedWords:
+def _fit_numbers(
+    judge: Judge, gold: Sequence[Value], features: WordFeatures, matrix: Matrix, penalty: _Penalty
+) -> FittedWords:
     """Return a ridge regression for scores."""
-    model = RidgeCV(alphas=(1.0, 10.0, 100.0)).fit(matrix, np.array(gold, dtype=float))
+    model = RidgeCV(alphas=penalty.ridges).fit(matrix, np.array(gold, dtype=float))
     return FittedWords(
         judge=judge,
         features=features,
@@ -426,14 +587,18 @@ def _fit_numbers(judge: Judge, gold: Sequence[Value], features: WordFeatures, ma
     )
 
 
-def _fit_classes(judge: Judge, codes: Sequence[int], matrix: Matrix) -> tuple[Floats, Floats]:
+def _fit_classes(
+    judge: Judge, codes: Sequence[int], matrix: Matrix, penalty: _Penalty
+) -> tuple[Floats, Floats]:
     """Return the intercepts and the weights of the classes with these codes, 0 and up; of two classes those of class 1.
 
     Rare classes weigh as much as others unless accuracy is the metric.
     """
     if len(set(codes)) < 2:
         return np.array([_CERTAIN if codes[0] else -_CERTAIN]), np.zeros((1, matrix.shape[1]))
-    model = LogisticRegression(class_weight=_class_weight(judge), max_iter=1000).fit(matrix, codes)
+    model = LogisticRegression(C=penalty.inverse, class_weight=_class_weight(judge), max_iter=1000).fit(
+        matrix, codes
+    )
     return model.intercept_, model.coef_
 
 
@@ -442,7 +607,7 @@ def _class_weight(judge: Judge) -> str | None:
     return None if judge.metric == "accuracy" else "balanced"
 
 
-_Fit: TypeAlias = Callable[[Judge, Sequence[Value], WordFeatures, Matrix], FittedWords]
+_Fit: TypeAlias = Callable[[Judge, Sequence[Value], WordFeatures, Matrix, _Penalty], FittedWords]
 _FITS: Final[Mapping[str, _Fit]] = {
     "label": _fit_labels,
     "members": _fit_members,

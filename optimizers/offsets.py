@@ -21,8 +21,7 @@ def fit_offsets(log_shares: Floats, gold: Ints, power: float) -> tuple[float, Fl
     """
     label_count = log_shares.shape[1]
     units = np.arange(len(gold))
-    unit_weights = np.bincount(gold, minlength=label_count)[gold] ** -power
-    unit_weights *= len(gold) / max(unit_weights.sum(), _LEAST_TOTAL)
+    unit_weights = _weigh_units(gold, label_count, power)
 
     def loss(parameters: Floats) -> tuple[float, Floats]:
         """Return the penalised loss and its gradient by the parameters: the log of the scale, then the offsets."""
@@ -39,3 +38,17 @@ def fit_offsets(log_shares: Floats, gold: Ints, power: float) -> tuple[float, Fl
 
     best = scipy.optimize.minimize(loss, np.zeros(label_count + 1), jac=True, method="L-BFGS-B").x
     return float(np.exp(best[0])), np.asarray(best[1:])
+
+
+def loss_of_labels(log_odds: Floats, gold: Ints, power: float) -> float:
+    """Return the negative log likelihood of labels; units weigh as in :func:`fit_offsets`."""
+    unit_weights = _weigh_units(gold, log_odds.shape[1], power)
+    log_shares = scipy.special.log_softmax(log_odds, axis=1)
+    return -float(unit_weights @ log_shares[np.arange(len(gold)), gold])
+
+
+def _weigh_units(gold: Ints, label_count: int, power: float) -> Floats:
+    """Return the weight of each unit, together as many as units."""
+    weights = np.asarray(np.bincount(gold, minlength=label_count)[gold] ** -power, dtype=float)
+    weighed: Floats = weights * len(gold) / max(float(weights.sum()), _LEAST_TOTAL)
+    return weighed

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from ..evaluation.units import Floats
+from ..text.support_signals import LENGTH_SIGNALS, SIGNAL_NAMES
 from .learners import FittedWords, Matrix, Positions, UnitTexts
 
 _SHOWN: Final = 6
@@ -46,18 +47,20 @@ def weigh_words(fit: FittedWords, units: UnitTexts, labelled: Positions) -> Weig
     warnings: list[str] = []
     total = np.abs(influences).max(axis=0)
     warnings += _warn_of_length(fit, matrix)
-    warnings += _warn_of_topics(units, labelled, matrix, names, total)
+    warnings += _warn_of_topics(units, labelled, matrix, names, total[: fit.features.gram_count])
     return Weighing(heaviest, warnings)
 
 
 def _feature_names(fit: FittedWords) -> list[str]:
-    """Return the name of each feature: a gram, or a figure of overlap."""
+    """Return the name of each feature: a gram, a figure of overlap, or a support signal."""
     names: list[str] = []
     for kind, tfidf in zip(fit.features.kinds, fit.features.tfidf, strict=True):
         grams = sorted(tfidf.vocabulary_, key=tfidf.vocabulary_.__getitem__)
         for gram in grams:
             names.append(f'"{gram}"' if kind == "judged" else f'"{gram}" in the evidence')
     names.extend(_OVERLAP_NAMES)
+    if fit.features.signals is not None:
+        names.extend(SIGNAL_NAMES)
     return names
 
 
@@ -82,8 +85,11 @@ def _by_side(fit: FittedWords, influences: Floats) -> list[tuple[str, Floats]]:
 
 def _warn_of_length(fit: FittedWords, matrix: Matrix) -> list[str]:
     """Return a warning where most of what words say follows the lengths of texts; else nothing."""
-    first_overlap = matrix.shape[1] - len(_OVERLAP_NAMES)
+    first_overlap = fit.features.gram_count
     columns = [first_overlap + place for place in _LENGTHS]
+    if fit.features.signals is not None:
+        first_signal = first_overlap + len(_OVERLAP_NAMES)
+        columns += [first_signal + place for place in LENGTH_SIGNALS]
     of_lengths = matrix[:, columns] @ fit.weights[:, columns].T
     of_all = matrix @ fit.weights.T
     if float(np.std(of_lengths)) < _MOST * float(np.std(of_all)):
@@ -98,8 +104,7 @@ def _warn_of_topics(
     groups = np.array(units.groups(labelled))
     if len(set(groups.tolist())) <= 2 * _FEW_GROUPS:
         return []
-    gram_count = len(names) - len(_OVERLAP_NAMES)
-    heaviest = np.argsort(-influences[:gram_count], kind="stable")[:_WATCHED]
+    heaviest = np.argsort(-influences, kind="stable")[:_WATCHED]
     columns = matrix.tocsc()
     rare: list[str] = []
     for place in heaviest:

@@ -23,7 +23,17 @@ from ..text.word_regression import CriterionRule, ReplyPart
 from .base import Job
 from .board import Board, Candidate
 from .candidate import Setting
-from .learners import FittedWords, UnitTexts, fit_longer_side, fit_words, make_folds
+from .learners import (
+    UNSEEN,
+    FittedWords,
+    Parts,
+    UnitTexts,
+    fit_longer_side,
+    fit_mixture,
+    fit_parts,
+    fit_words,
+    make_folds,
+)
 from .offsets import fit_offsets
 from .weighing import weigh_words
 
@@ -85,6 +95,41 @@ class _Criterion:
             fits[fold] = fit_words(self.units, self.outside(fold))
         return fits
 
+    @cached_property
+    def decisive_fits(self) -> dict[int | None, FittedWords]:
+        """Fold -> the regression that decides for it, as :attr:`fits`: with support signals where there is evidence."""
+        if not self.units.has_evidence:
+            return self.fits
+        parts: dict[int | None, Parts] = {}
+        for fold in (None, *sorted(set(self.fold_of_unit))):
+            parts[fold] = fit_parts(self.units, self.outside(fold))
+        outputs = parts[None].words.outputs
+        crossed = self._crossed_scores(parts, outputs)
+        fits: dict[int | None, FittedWords] = {}
+        for fold, parts_of_fold in parts.items():
+            units = self.outside(fold)
+            gold = [self.units.gold[unit] for unit in units]
+            scores = [crossed_of_part[units] for crossed_of_part in crossed]
+            fits[fold] = fit_mixture(self.judge, gold, scores, outputs).mix(parts_of_fold)
+        return fits
+
+    def _crossed_scores(self, parts: Mapping[int | None, Parts], outputs: Sequence[Value]) -> list[Floats]:
+        """Return of each part the array (units, outputs) of what it says of units by a fit without their fold."""
+        width = max(1, len(outputs))
+        crossed = [np.full((len(self.fold_of_unit), width), UNSEEN) for _ in range(len(parts[None]))]
+        for fold, parts_of_fold in parts.items():
+            units = [unit for unit in self.labelled if self.fold_of_unit[unit] == fold]
+            if not units:
+                continue
+            for array, part in zip(crossed, parts_of_fold, strict=True):
+                scores = part.scores(self.units, units)
+                if not outputs:  # of scores
+                    array[units] = scores
+                for column, output in enumerate(part.outputs):
+                    if output in outputs:
+                        array[units, outputs.index(output)] = scores[:, column]
+        return crossed
+
     def place_in_case(self, unit: int) -> int:
         """Return the place of a unit among all units of its case."""
         if self.place is not None:
@@ -142,7 +187,7 @@ class WordFits:
         """Return the rule of words alone that was fitted outside a fold; of all cases for ``None``."""
         rules: list[CriterionRule] = []
         for criterion in self.criteria:
-            regression = criterion.fits[fold].regression
+            regression = criterion.decisive_fits[fold].regression
             rules.append({"criterion": criterion.name, "regression": regression, "reply": None})
         return WordRule(criteria=tuple(rules))
 
@@ -173,7 +218,7 @@ class WordFits:
         heaviest: dict[str, list[str]] = {}
         warnings: list[str] = []
         for criterion in self.criteria:
-            weighing = weigh_words(criterion.fits[None], criterion.units, criterion.labelled)
+            weighing = weigh_words(criterion.decisive_fits[None], criterion.units, criterion.labelled)
             prefix = f"{criterion.name}, " if criterion.name else ""
             for label, grams in weighing.heaviest.items():
                 heaviest[prefix + label] = grams
@@ -206,7 +251,7 @@ class ReplyFits:
             figures, units = self._figures(criterion, fold)
             if len(units) < _LEAST_REPLIES:
                 return None
-            regression = criterion.fits[fold].regression
+            regression = criterion.decisive_fits[fold].regression
             reply = self._reply_part(criterion, fold, figures, units)
             rules.append({"criterion": criterion.name, "regression": regression, "reply": reply})
         return WordRule(criteria=tuple(rules))
@@ -231,7 +276,7 @@ class ReplyFits:
         for criterion in self._fits.criteria:
             figures, units = self._figures(criterion, None)
             reply = self._reply_part(criterion, None, figures, units)
-            scores = criterion.fits[None].scores(criterion.units, units)
+            scores = criterion.decisive_fits[None].scores(criterion.units, units)
             spread_of_words += abs(reply["words_weight"]) * float(_deviations(scores).std())
             spread_of_replies += abs(reply["slope"]) * float(_deviations(figures).std())
         total = spread_of_words + spread_of_replies
@@ -242,7 +287,7 @@ class ReplyFits:
     def _figures(self, criterion: _Criterion, fold: int | None) -> tuple[Floats, list[int]]:
         """Return the figures of the replies to labelled units outside a fold, and the positions of these units."""
         answer = self._fits.job.judge.answer
-        regression = criterion.fits[fold].regression
+        regression = criterion.decisive_fits[fold].regression
         figures: list[list[float]] = []
         units: list[int] = []
         for unit in criterion.outside(fold):
@@ -268,7 +313,7 @@ class ReplyFits:
         if learned == "number":
             words = self._crossed_scores(criterion, units)
             return _calibrate_scores(words, figures[:, 0], np.array(gold, dtype=float))
-        outputs = criterion.fits[fold].outputs
+        outputs = criterion.decisive_fits[fold].outputs
         if learned == "members":
             return _calibrate_members(figures, gold, outputs)
         power = 1.0
@@ -281,7 +326,7 @@ class ReplyFits:
         """Return the score that words give each of some units, by a fit without the unit's fold."""
         scores: list[float] = []
         for unit in units:
-            fit = criterion.fits[criterion.fold_of_unit[unit]]
+            fit = criterion.decisive_fits[criterion.fold_of_unit[unit]]
             scores.append(float(fit.scores(criterion.units, [unit])[0, 0]))
         return np.array(scores)
 

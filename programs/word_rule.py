@@ -79,6 +79,11 @@ class WordRule:
         """Whether words of the row count."""
         return any(rule["regression"]["overlap"]["weights"] for rule in self.criteria)
 
+    @cached_property
+    def reads_signals(self) -> bool:
+        """Whether support signals of the row count."""
+        return any("signals" in rule["regression"] for rule in self.criteria)
+
     @property
     def name(self) -> str:
         """``words`` or ``length`` where that decides alone, ``questions`` where answers count, else ``stack``."""

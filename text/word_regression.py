@@ -1,4 +1,4 @@
-"""A regression on words and overlap, as data: what it says of a text beside its evidence.
+"""A regression on words, overlap and support signals, as data: what it says of a text beside its evidence.
 
 Fitting is elsewhere (:mod:`jurist.optimizers.word_fitting`). Written with the standard library, because exports carry
 this source along and have to give the same numbers.
@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any, Final, NotRequired, TypedDict
 
 from .ranking import words
+from .support_signals import measure_support
 from .wording import strings
 
 LEAST_SHARE: Final = 1e-4
@@ -28,8 +29,8 @@ class GramWeights(TypedDict):
     ]  # gram -> its inverse document frequency, then its weight in each output
 
 
-class OverlapWeights(TypedDict):
-    """How the four figures of :func:`measure_overlap` are scaled and weighed."""
+class FigureWeights(TypedDict):
+    """How some figures of a text are scaled and weighed."""
 
     centers: Sequence[float]
     scales: Sequence[float]
@@ -45,7 +46,8 @@ class Regression(TypedDict):
     evidence: Sequence[str]  # the other inputs
     intercepts: Sequence[float]  # of each output
     grams: Sequence[GramWeights]
-    overlap: OverlapWeights
+    overlap: FigureWeights  # of the four figures of :func:`measure_overlap`
+    signals: NotRequired[FigureWeights]  # of the figures of :func:`measure_support`, where these count
     # where a unit compares two texts: what is added to each output if the first is longer, taken off if it is shorter
     longer: NotRequired[Sequence[float]]
 
@@ -118,7 +120,12 @@ def regress(regression: Regression, judged: Sequence[str], evidence: str) -> lis
         texts = [evidence] if block["kind"] == "evidence" else judged
         for text, sign in zip(texts, (1.0, -1.0), strict=False):
             _add_grams(totals, block["grams"], text, sign)
-    _add_overlap(totals, regression["overlap"], judged, evidence)
+    overlap = regression["overlap"]
+    if overlap["weights"]:
+        evidence_words = EvidenceWords(evidence)
+        _add_figures(totals, overlap, [measure_overlap(text, evidence_words) for text in judged])
+    if "signals" in regression:
+        _add_figures(totals, regression["signals"], [measure_support(text, evidence) for text in judged])
     if "longer" in regression:
         side = longer_side(judged)
         for output, weight in enumerate(regression["longer"]):
@@ -144,18 +151,16 @@ def _add_grams(totals: list[float], grams: Mapping[str, Sequence[float]], text: 
             totals[output] += sign * weight * value / length
 
 
-def _add_overlap(totals: list[float], overlap: OverlapWeights, judged: Sequence[str], evidence: str) -> None:
-    """Add to each output what the overlap of the judged text with its evidence weighs; nothing without weights."""
-    if not overlap["weights"]:
-        return
-    evidence_words = EvidenceWords(evidence)
-    figures = measure_overlap(judged[0], evidence_words)
-    if len(judged) > 1:
-        second = measure_overlap(judged[1], evidence_words)
-        figures = [first - other for first, other in zip(figures, second, strict=True)]
+def _add_figures(
+    totals: list[float], part: FigureWeights, figures_of_texts: Sequence[Sequence[float]]
+) -> None:
+    """Add to each output what figures weigh: those of the judged text, or of two the first's less the second's."""
+    figures = figures_of_texts[0]
+    if len(figures_of_texts) > 1:
+        figures = [first - other for first, other in zip(*figures_of_texts, strict=True)]
     for place, figure in enumerate(figures):
-        scaled = (figure - overlap["centers"][place]) / overlap["scales"][place]
-        for output, weights in enumerate(overlap["weights"]):
+        scaled = (figure - part["centers"][place]) / part["scales"][place]
+        for output, weights in enumerate(part["weights"]):
             totals[output] += weights[place] * scaled
 
 

@@ -22,7 +22,6 @@ from jurist.exports.portable_judge import PortableJudge
 from jurist.gold.goldset import Gold
 from jurist.jobs.plan import Plan
 from jurist.optimizers.board import Board
-from jurist.optimizers.learners import predict_by_words
 from jurist.optimizers.words import WordFits, add_word_candidates
 from jurist.programs.judge import Judge
 from jurist.programs.verdicts import Verdict
@@ -147,7 +146,7 @@ def test_a_rule_that_is_written_and_read_says_what_the_regression_says(kind: str
     words = replace(asker, settings=replace(asker.settings, words=rule, asks_model=False))
     decided = {verdict.id: verdict.values for verdict in words.ask_all(fits.cases)}
     for criterion in fits.criteria:
-        predicted = predict_by_words(criterion.units, criterion.labelled, range(len(criterion.units.gold)))
+        predicted = criterion.decisive_fits[None].predict(criterion.units, range(len(criterion.units.gold)))
         for unit, value in enumerate(predicted):
             case = criterion.units.cases[criterion.units.case_of_unit[unit]]
             values = decided[case.id]
