@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import own_kinds
 import pytest
 from loopback import Loopback
@@ -22,6 +23,7 @@ from jurist.exports.portable_judge import PortableJudge
 from jurist.gold.goldset import Gold
 from jurist.jobs.plan import Plan
 from jurist.optimizers.board import Board
+from jurist.optimizers.learners import UnitTexts, fit_mixture
 from jurist.optimizers.words import WordFits, add_word_candidates
 from jurist.programs.judge import Judge
 from jurist.programs.verdicts import Verdict
@@ -51,7 +53,16 @@ class Grade(dspy.Signature):
     length: int = dspy.OutputField(ge=1, le=5)
 
 
+class Support(dspy.Signature):
+    """Say whether a note supports a claim."""
+
+    note: str = dspy.InputField()
+    claim: str = dspy.InputField()
+    label: Literal["yes", "no"] = dspy.OutputField()
+
+
 judge = jurist.Judge(name="desk", signature=Desk, positive="delivery")
+support = jurist.Judge(name="support", signature=Support, unit="claim", positive="no")
 criteria = jurist.Judge(name="grade", signature=Grade, unit="answer", positive={"polite": "no"})
 '''
 _BILLING = ["invoice", "charged", "refund", "price", "card", "payment"]
@@ -89,6 +100,28 @@ def tickets(count: int, seed: int = 0, *, random_labels: bool = False) -> list[d
     return rows
 
 
+def claims(count: int, seed: int = 0, *, random_labels: bool = False) -> list[dict[str, Any]]:
+    """Return claims of which those that are not supported name another number than their note, or a random label."""
+    draw = random.Random(seed)
+    rows: list[dict[str, Any]] = []
+    for number in range(count):
+        label = draw.choice(["yes", "no"])
+        told = draw.randrange(10_000, 99_999)
+        named = told if label == "yes" else told + draw.randrange(1, 9)
+        words = draw.sample(_FILLER, 4)
+        if random_labels:
+            label = draw.choice(["yes", "no"])
+        rows.append(
+            {
+                "note": f"{' '.join(draw.sample(_FILLER, 6))} {told} {' '.join(words)}",
+                "claim": f"{named} {' '.join(words)}",
+                "label": label,
+                "group": f"g{number}",
+            }
+        )
+    return rows
+
+
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     settled_in(tmp_path, monkeypatch)
@@ -107,6 +140,8 @@ def judge_of(kind: str, folder: Path) -> tuple[Judge, list[dict[str, Any]]]:
     file.write_text(SOURCE, encoding="utf-8")
     if kind == "labels":
         return jurist.judge(f"{file}:judge"), tickets(120)
+    if kind == "support":
+        return jurist.judge(f"{file}:support"), claims(120)
     draw = random.Random(3)
     rows: list[dict[str, Any]] = []
     for number in range(120):
@@ -125,7 +160,7 @@ def judge_of(kind: str, folder: Path) -> tuple[Judge, list[dict[str, Any]]]:
     return jurist.judge(f"{file}:criteria"), rows
 
 
-KINDS = ("labels", "criteria", *own_kinds.KINDS)
+KINDS = ("labels", "support", "criteria", *own_kinds.KINDS)
 
 
 def job_of(judge: Judge, rows: list[dict[str, Any]]) -> Any:
@@ -221,6 +256,41 @@ def test_words_are_fitted_to_labels_enough_of_both_sides(
     for number, row in enumerate(rows):
         row["label"] = "billing" if number < minority else "delivery"
     assert _fits(judge, rows).can_fit is can_fit
+
+
+@pytest.mark.parametrize(
+    ("kind", "reads_signals"), [("labels", False), ("support", True), ("criteria", True)]
+)
+def test_support_signals_count_where_a_text_is_judged_beside_evidence(
+    kind: str, reads_signals: bool, tmp_path: Path
+) -> None:
+    rule = _fits(*judge_of(kind, tmp_path)).rule_of_words(None)
+    assert rule.reads_signals is reads_signals
+
+
+def test_support_signals_find_what_no_word_tells(tmp_path: Path) -> None:
+    judge, rows = judge_of("support", tmp_path)
+    fits = _fits(judge, rows)
+    (criterion,) = fits.criteria
+    new = [case for case in Gold.of(claims(100, seed=5), judge, "new").cases if case.known]
+    units = UnitTexts(judge, new)
+    predicted = criterion.decisive_fits[None].predict(units, range(len(new)))
+    right = sum(value == gold for value, gold in zip(predicted, units.gold, strict=True))
+    assert right >= 90
+    assert "numbers that the evidence lacks" in " ".join(fits.summary["heaviest"]["no"])
+
+
+def test_parts_that_say_nothing_weigh_little() -> None:
+    judge = jurist.judge("fect")
+    draw = random.Random(2)
+    labels = [str(label) for label in judge.answer.labels]
+    gold = [draw.choice(labels) for _ in range(200)]
+    good = np.array([[0.0, 3.0] if label == labels[1] else [0.0, -3.0] for label in gold])
+    good[:20] *= -1.0
+    noise = np.array([[0.0, draw.gauss(0, 1)] for _ in gold])
+    weights = fit_mixture(judge, gold, [noise, good], labels).weights
+    assert weights[1] > 0.99
+    assert sum(weights) == pytest.approx(1.0)
 
 
 def test_no_case_is_judged_by_a_rule_that_was_fitted_on_its_group(tmp_path: Path) -> None:
@@ -338,10 +408,11 @@ def test_words_are_left_out_where_they_must_not_decide(project: Path) -> None:
     assert "words" not in done
 
 
+@pytest.mark.parametrize(("name", "make_rows"), [("judge", tickets), ("support", claims)])
 @pytest.mark.parametrize("seed", range(100, 102))
-def test_labels_at_random_promote_no_words(seed: int, project: Path) -> None:
-    rows = tickets(160, seed=seed, random_labels=True)
-    compiled = jurist.compile("desk.py:judge", rows, optimizer="threshold", seed=seed)
+def test_labels_at_random_promote_no_words(seed: int, name: str, make_rows: Any, project: Path) -> None:
+    rows = make_rows(160, seed=seed, random_labels=True)
+    compiled = jurist.compile(f"desk.py:{name}", rows, optimizer="threshold", seed=seed)
     assert compiled.verdict != "better"
 
 
@@ -398,6 +469,32 @@ def test_an_exported_file_weighs_words_and_replies_as_jurist_does(kind: str, tmp
                 assert list(told.values()) == [plain(value) for value in decided.values]
             else:
                 assert told == plain(decided.values[0])
+
+
+def test_an_exported_file_measures_support_signals(project: Path) -> None:
+    write_jsonl(Path("claims.jsonl"), claims(240))
+    new = [{"note": row["note"], "claim": row["claim"]} for row in claims(60, seed=9)]
+    write_jsonl(Path("new.jsonl"), new)
+    with Loopback(_always("yes")) as server:
+        command = ("compile", "desk.py:support", "--gold", "claims.jsonl", "--max-calls", "900")
+        done = ok(*command, *chat(server.url), "--json").json
+        assert done["words"]["decide"] == "words"
+        before = server.count
+        ok("run", "support@1", "--input", "new.jsonl", "--output", "out.jsonl", *chat(server.url))
+        assert server.count == before
+    ok("export", "support@1", "--to", "python", "--output", "support_export.py")
+    exported: dict[str, Any] = {}
+    exec(Path("support_export.py").read_text(encoding="utf-8"), exported)  # noqa: S102
+    told = [exported["_JUDGE"].ask(lambda messages, settings: ("", None), row)["value"] for row in new]
+    lines = [json.loads(line) for line in Path("out.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert told == [line["label"] for line in lines]
+    row = json.loads(Path("compiled/support/1/card.json").read_text(encoding="utf-8"))["gold"]["seen"][0]
+    ok("artifacts", "forget", "support@1", row)
+    signals: list[object] = []
+    for version in (1, 2):
+        rule = json.loads(Path(f"compiled/support/{version}/words.jsonl").read_text(encoding="utf-8"))
+        signals.append(rule["regression"]["signals"])
+    assert signals[0] != signals[1]
 
 
 def plain(value: Any) -> Any:
