@@ -1,4 +1,4 @@
-"""Deciding by words: a regression on words and overlap gives the value, alone or together with the model's reply.
+"""Deciding by words: a regression on words, overlap and support signals gives the value, alone or with the model's reply.
 
 The rule is data, kept with an artifact. Alone it asks no model. Together with the model it adds log odds: those of the
 regression, and those of the reply, each calibrated on labels of people; of scores it takes the mean.
@@ -96,15 +96,16 @@ class WordRule:
     @property
     def description(self) -> str:
         """Who decides, in words for people."""
+        basis = "words, overlap and support signals" if self.reads_signals else "words and overlap"
         if self.is_alone and not self.reads_words:
             return "which of the two texts is longer decides, and no model is asked"
         if self.is_alone:
-            return "a regression on words and overlap decides, and no model is asked"
+            return f"a regression on {basis} decides, and no model is asked"
         if self.asks_questions:
             if self.reads_words:
-                return "a regression on the model's answers to questions, and on words and overlap, decides"
+                return f"a regression on the model's answers to questions, and on {basis}, decides"
             return "a regression on the model's answers to questions decides"
-        return "a regression on words and overlap decides together with the model's reply"
+        return f"a regression on {basis} decides together with the model's reply"
 
     @cached_property
     def digest(self) -> str:
