@@ -1,4 +1,4 @@
-"""Deciding by words: a regression on words, overlap and support signals gives the value, alone or with the model's reply.
+"""Deciding by words: a regression on words, overlap and support signals gives the value, alone or with the model.
 
 The rule is data, kept with an artifact. Alone it asks no model. Together with the model it adds log odds: those of the
 regression, and those of the reply, each calibrated on labels of people; of scores it takes the mean.
