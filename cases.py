@@ -90,6 +90,6 @@ class Case:
         return replace(self, reason=reason)
 
     @property
-    def known(self) -> tuple[Value, ...]:
-        """The gold values of the units that people labelled."""
+    def labels(self) -> tuple[Value, ...]:
+        """The labels of the units that people labelled; empty without any."""
         return tuple(value for value in self.gold or () if value is not None)

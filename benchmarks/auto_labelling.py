@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from jurist.cases import Case
 from jurist.engines.channel import CallContext
 from jurist.engines.models import Model, connect
-from jurist.evaluation.rows import Row
+from jurist.evaluation.rows import JudgedRow
 from jurist.evaluation.votes import Sampling, more_than_half
 from jurist.gold.goldset import Gold
 from jurist.gold.leaks import check_leaks
@@ -59,7 +59,7 @@ def answers(asker: Asker, cases: Sequence[Case], *, alone: bool) -> list[list[Ve
 
 def rows_at(
     cases: Sequence[Case], verdicts: Sequence[Sequence[Verdict]], samples: int, votes: int
-) -> list[Row]:
+) -> list[JudgedRow]:
     """Return the responses under a vote threshold, from the votes that were cast: nothing is asked."""
     sampling, scale = Sampling(samples=samples, threshold=votes), COGNIBENCH.answer.scale
     rows = []
@@ -73,7 +73,9 @@ def rows_at(
         ]
         failed = all(verdict.status == "failed" for verdict in own)
         rows.append(
-            Row(id=case.id, group=case.group, gold=case.gold or (), predicted=tuple(predicted), failed=failed)
+            JudgedRow(
+                id=case.id, group=case.group, gold=case.gold or (), predicted=tuple(predicted), failed=failed
+            )
         )
     return rows
 

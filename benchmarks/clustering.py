@@ -15,7 +15,7 @@ from common import missing, parser  # type: ignore[import-not-found]  # beside t
 
 import jurist
 from jurist.evaluation.paired import compare_pair
-from jurist.evaluation.rows import Row
+from jurist.evaluation.rows import JudgedRow
 from jurist.evaluation.units import Floats, Ints, encode
 from jurist.optimizers.objective import row_of
 
@@ -37,11 +37,11 @@ def icc(values: Floats, group: Ints) -> tuple[float, float]:
     return ((between - within) / spread if spread else 0.0), size
 
 
-def answered(name: str, gold: jurist.Gold) -> list[Row]:
+def answered(name: str, gold: jurist.Gold) -> list[JudgedRow]:
     """Return the rows of a judge, or of calling everything hallucinated."""
     if name == "all positive":
         return [
-            Row(
+            JudgedRow(
                 id=case.id,
                 group=case.group,
                 gold=case.gold or (),

@@ -29,7 +29,7 @@ import jurist
 from jurist.engines.meter import Budget
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.disagreements import LabelledUnit, UnitGains, alike_test, weigh, weigh_estimates
-from jurist.evaluation.rows import Row
+from jurist.evaluation.rows import JudgedRow
 
 JUDGE = Path(__file__).resolve().parents[1] / "docs" / "may_send.py"
 LEVEL = 0.025
@@ -135,7 +135,7 @@ def worth_after(positives: int, units: int) -> UnitGains:
     rows = []
     for place in range(units):
         gold = "found" if place < positives else "fine"
-        rows.append(Row(id=str(place), group=str(place), gold=(gold,), predicted=(gold,)))
+        rows.append(JudgedRow(id=str(place), group=str(place), gold=(gold,), predicted=(gold,)))
     return UnitGains.of(rows, rows, CLOSED.metrics["balanced_accuracy"], CLOSED)
 
 
@@ -211,7 +211,7 @@ def proven(rows: list[dict[str, Any]], seed: int, groups: int, calls: int) -> di
 def compilations(number: int, groups: int, calls: int) -> None:
     """Print how often the sealed test and labels show a version of house-rule to be better."""
     gold = jurist.Gold.load("house-rule", jurist.judge(f"{JUDGE}:judge"))
-    rows = [{**case.inputs, "group": case.group, "verdict": case.known[0]} for case in gold.cases]
+    rows = [{**case.inputs, "group": case.group, "verdict": case.labels[0]} for case in gold.cases]
     found = [proven(rows, seed, groups, calls) for seed in range(number)]
     print("| compiled on | gain on the rows held out | decided by | labels | better |")
     print("|" + "---|" * 5)

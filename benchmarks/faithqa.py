@@ -36,7 +36,7 @@ def main() -> int:
     given = options.parse_args()
     model = Model(name=given.model, api_base=given.api_base)
     deviations = {name: scored(name, given.gold, model) for name in JUDGES}
-    gold = [case.known[0] for case in Gold.load(given.gold, judge_of(JUDGES[0], model).judge).cases]
+    gold = [case.labels[0] for case in Gold.load(given.gold, judge_of(JUDGES[0], model).judge).cases]
     deviations["every constraint satisfied"] = [10.0 - one for one in gold]
     deviations["the mean of all scores"] = [fmean(gold) - one for one in gold]
     print(f"{'score':<28}  {'mse':>6}  {'deviation':>9}  {'within one':>10}  {'responses':>9}")
@@ -60,7 +60,7 @@ def scored(name: str, gold: str, model: Model) -> list[float]:
     cases = Gold.load(gold, judge.judge).cases
     verdicts = judge.asker().ask_all(cases)
     return [
-        verdict.value - case.known[0]
+        verdict.value - case.labels[0]
         for case, verdict in zip(cases, verdicts, strict=True)
         if verdict.value is not None
     ]
@@ -75,7 +75,7 @@ def mapping(gold: str, model: Model) -> None:
         ("constraints:basic", found),
         ("one constraint a clause", [clauses(c) for c in cases]),
     ):
-        print(f"{name}: F1 {f1([case.known[0] for case in cases], values):.3f}")
+        print(f"{name}: F1 {f1([case.labels[0] for case in cases], values):.3f}")
 
 
 def clauses(case: Any) -> Any:

@@ -28,7 +28,7 @@ import scipy.stats
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.disagreements import LabelGains, LabelledUnit, UnitGains, alike_test, weigh_estimates
 from jurist.evaluation.looks import LabelLook, level_of_look, plan_looks
-from jurist.evaluation.rows import Row
+from jurist.evaluation.rows import JudgedRow
 
 LEVEL = 0.025
 RATE = (0.2, 0.15, 0.25)
@@ -81,7 +81,7 @@ class Answered:
     first: Flags
     second: Flags
 
-    def rows(self, right: Flags) -> list[Row]:
+    def rows(self, right: Flags) -> list[JudgedRow]:
         """Return the answers of a judge as rows of a sealed test."""
         rows = []
         for place, (group, positive, is_right) in enumerate(
@@ -89,7 +89,7 @@ class Answered:
         ):
             gold, other = ("found", "fine") if positive else ("fine", "found")
             answer = gold if is_right else other
-            rows.append(Row(id=str(place), group=str(group), gold=(gold,), predicted=(answer,)))
+            rows.append(JudgedRow(id=str(place), group=str(group), gold=(gold,), predicted=(answer,)))
         return rows
 
     def unit(self, place: int) -> LabelledUnit:

@@ -45,7 +45,7 @@ from jurist.engines.meter import Budget
 from jurist.errors import JuristError
 from jurist.evaluation.contrasts import contrast
 from jurist.evaluation.measured import score, score_constant
-from jurist.evaluation.rows import Row
+from jurist.evaluation.rows import JudgedRow
 from jurist.evaluation.scale import resolve
 from jurist.evaluation.units import encode
 from jurist.jobs.references import score_references
@@ -101,11 +101,11 @@ class Work:
         judge: jurist.Judge = SETS[self.cell.set].judge
         return judge
 
-    def rows(self, values: Sequence[Values]) -> list[Row]:
+    def rows(self, values: Sequence[Values]) -> list[JudgedRow]:
         """Return the held-out rows with some answers."""
-        rows: list[Row] = []
+        rows: list[JudgedRow] = []
         for case, predicted in zip(self.drawn.held_out, values, strict=True):
-            rows.append(Row(id=case.id, group=case.group, gold=case.gold or (), predicted=predicted))
+            rows.append(JudgedRow(id=case.id, group=case.group, gold=case.gold or (), predicted=predicted))
         return rows
 
 

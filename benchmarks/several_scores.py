@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from jurist.evaluation.rows import Row
+from jurist.evaluation.rows import JudgedRow
 from jurist.evaluation.scores import Scores
 from jurist.evaluation.units import encode
 from jurist.evaluation.votes import mean_vote, median_vote
@@ -92,12 +92,12 @@ def _combine_row(row: np.ndarray, combine: Combiner) -> float:
     return score
 
 
-def _rows(gold: np.ndarray, combined: Sequence[float]) -> list[Row]:
+def _rows(gold: np.ndarray, combined: Sequence[float]) -> list[JudgedRow]:
     """Return the scores as rows, each a group of its own."""
     rows = []
     for number, (label, score) in enumerate(zip(gold.tolist(), combined, strict=True)):
         name = str(number)
-        rows.append(Row(id=name, group=name, gold=(label,), predicted=(score,), failed=False))
+        rows.append(JudgedRow(id=name, group=name, gold=(label,), predicted=(score,), failed=False))
     return rows
 
 

@@ -283,7 +283,7 @@ def write_training(options: TrainingOptions) -> Result:
     for case, messages in training.examples:
         lines.append(json_text({"messages": list(messages)}) + "\n")
         groups.add(case.group)
-        for value in case.known:
+        for value in case.labels:
             label_counts[loaded.judge.answer.scale.text(value)] += 1
     write_text("".join(lines), options.output)
     labels = dict(sorted(label_counts.items()))

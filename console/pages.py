@@ -230,7 +230,7 @@ def _write_review_sheet(lines: Sequence[SheetLine], gold: Gold, options: ReviewO
     path, judge = options.output, options.judge.partition("@")[0]
     write_sheet(lines, gold, Path(path), rater=options.rater or "annotator")
     merge = f"{path} --merge unanimous"
-    if any(case.known or case.ratings for case in gold.cases + gold.ambiguous):
+    if any(case.labels or case.ratings for case in gold.cases + gold.ambiguous):
         merge = f"{name} {path} --merge reviewed"
     cases = len({line.case.id for line in lines})
     return Result(

@@ -29,7 +29,7 @@ from .intervals import Estimate, Jackknife, estimated, leaving_out
 from .label_metrics import cohen_kappa
 from .measured import Measured, measure
 from .metrics import GroupWeights, Metric, Ratio, mean
-from .rows import Row
+from .rows import JudgedRow
 from .scale import MetricLike, Scale, shown_metrics
 from .units import MISSING, Bools, Floats, Ints, Units, encode
 
@@ -263,7 +263,7 @@ def human_ceiling(
     groups: Sequence[str],
 ) -> Ceiling:
     """Score each rater against what the others agree on: the ceiling for a judge, as gold cannot show more."""
-    rows_by_rater: dict[str, list[Row]] = {}
+    rows_by_rater: dict[str, list[JudgedRow]] = {}
     for rater in ratings:
         rows = _rows_against_rest(rater, ratings, groups, comparison)
         if rows:  # Some unit has two ratings or more, so some rater has rows.
@@ -281,7 +281,7 @@ def human_ceiling(
     return Ceiling(metric=scores[0].measured.metric, raters=tuple(scores), mean=means)
 
 
-def _encode_by_rater(rows_by_rater: Sequence[Sequence[Row]], comparison: Scale) -> list[Units]:
+def _encode_by_rater(rows_by_rater: Sequence[Sequence[JudgedRow]], comparison: Scale) -> list[Units]:
     """Return the units of each rater, with one numbering of groups for all raters."""
     group_names: set[str] = set()
     for rows in rows_by_rater:
@@ -303,7 +303,7 @@ def _rows_against_rest(
     ratings: Mapping[str, Sequence[Value | None]],
     groups: Sequence[str],
     comparison: Scale,
-) -> list[Row]:
+) -> list[JudgedRow]:
     """Return the units of a rater as rows, with the consensus of the others as gold."""
     rows = []
     for unit, (value, group) in enumerate(zip(ratings[rater], groups, strict=True)):
@@ -321,7 +321,9 @@ def _rows_against_rest(
             gold = consensus
             if consensus is None:
                 gold = other_value
-            rows.append(Row(id=f"{rater}/{unit:09d}/{number}", group=group, gold=(gold,), predicted=(value,)))
+            rows.append(
+                JudgedRow(id=f"{rater}/{unit:09d}/{number}", group=group, gold=(gold,), predicted=(value,))
+            )
     return rows
 
 

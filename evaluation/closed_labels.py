@@ -191,7 +191,7 @@ class ClosedLabels(Scale):
         return {"labels": labels, "positive": positive_share}
 
     def sides(self, cases: Sequence[Case]) -> list[bool]:
-        return [not self.positive.isdisjoint(case.known) for case in cases]
+        return [not self.positive.isdisjoint(case.labels) for case in cases]
 
     def strata(self, cases: Sequence[Case]) -> list[str]:
         strata = []
@@ -210,7 +210,7 @@ class ClosedLabels(Scale):
             return super().check_part(cases)
         gold_labels: set[Value] = set()
         for case in cases:
-            gold_labels.update(case.known)
+            gold_labels.update(case.labels)
         words = f"all {self.noun}s are {' or '.join(sorted(map(str, gold_labels)))}"
         negative = set(self.labels) - self.positive
         for side, name in ((self.positive, "positive"), (negative, "negative")):
@@ -290,7 +290,7 @@ class Preferences(ClosedLabels):
         return {"labels": super().describe(values)["labels"]}
 
     def sides(self, cases: Sequence[Case]) -> list[bool]:
-        return [FIRST in case.known for case in cases]
+        return [FIRST in case.labels for case in cases]
 
     def task_words(self) -> str:
         return f"answer: which of {self.first} and {self.second} people prefer: {', '.join(self.labels)}"

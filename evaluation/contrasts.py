@@ -23,7 +23,7 @@ from .metrics import Metric
 from .paired import Paired, compare_pair, fewest_groups, holm, holm_levels
 from .permutation import Permutation
 from .plain import plain_parts
-from .rows import Row
+from .rows import JudgedRow
 from .scale import MetricLike, Scale, resolve
 from .units import encode
 
@@ -78,8 +78,8 @@ class Contrast(Paired):
 
 
 def contrast(
-    first: tuple[str, Sequence[Sequence[Row]]],
-    second: tuple[str, Sequence[Sequence[Row]]],
+    first: tuple[str, Sequence[Sequence[JudgedRow]]],
+    second: tuple[str, Sequence[Sequence[JudgedRow]]],
     metric: MetricLike,
     comparison: Scale,
     *,
@@ -180,8 +180,8 @@ def _two_digits(number: float) -> int:
 
 
 def contrasts_by_criterion(
-    first: tuple[str, Sequence[Sequence[Row]]],
-    second: tuple[str, Sequence[Sequence[Row]]],
+    first: tuple[str, Sequence[Sequence[JudgedRow]]],
+    second: tuple[str, Sequence[Sequence[JudgedRow]]],
     comparison: Scale,
     *,
     seed: int = 0,
@@ -248,7 +248,7 @@ class Consistency:
     unanimous: float
 
 
-def consistency(repeats: Sequence[Sequence[Row]]) -> Consistency:
+def consistency(repeats: Sequence[Sequence[JudgedRow]]) -> Consistency:
     """Compare the answers of several repeats, each a sequence of rows of the same cases in any order."""
     # No gold is needed. No usable answer agrees with nothing, so abstaining never looks consistent.
     answers_by_repeat = []

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..cases import Case, Value, Values
-from .rows import Row
+from .rows import JudgedRow
 from .scale import Annotation, Lack, Scale
 from .votes import Sampling, Votes
 
@@ -220,7 +220,7 @@ class CriteriaScale(Scale):
             cases_of_criterion.append(replace(case, gold=gold, ratings={}, spans=()))
         return cases_of_criterion
 
-    def rows(self, name: str, rows: Sequence[Row]) -> list[Row]:
+    def rows(self, name: str, rows: Sequence[JudgedRow]) -> list[JudgedRow]:
         """Return rows with the gold and the answer of one criterion alone."""
         place = list(self.scales).index(name)
         rows_of_criterion = []
@@ -234,7 +234,7 @@ class CriteriaScale(Scale):
         for name, scale in self.scales.items():
             labelled_cases = []
             for case in self.cases(name, cases):
-                if case.known:
+                if case.labels:
                     labelled_cases.append(case)
             if not labelled_cases:
                 continue

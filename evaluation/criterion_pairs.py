@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from .criteria import CriteriaScale
 from .intervals import Interval
 from .paired import Direction, Paired, compare_pair, holm, holm_levels
-from .rows import Row
+from .rows import JudgedRow
 from .scale import Scale
 from .units import encode
 
@@ -49,7 +49,9 @@ class Criterion(Paired):
         }
 
 
-def labelled_criteria(scale: Scale, *sets: Sequence[Row]) -> Iterator[tuple[str, Scale, list[Sequence[Row]]]]:
+def labelled_criteria(
+    scale: Scale, *sets: Sequence[JudgedRow]
+) -> Iterator[tuple[str, Scale, list[Sequence[JudgedRow]]]]:
     """Yield each criterion that people labelled, its scale, and the rows of each set with its answers alone.
 
     A scale without criteria yields nothing.
@@ -57,7 +59,7 @@ def labelled_criteria(scale: Scale, *sets: Sequence[Row]) -> Iterator[tuple[str,
     if not isinstance(scale, CriteriaScale):
         return
     for criterion, criterion_scale in scale.scales.items():
-        criterion_sets: list[Sequence[Row]] = []
+        criterion_sets: list[Sequence[JudgedRow]] = []
         for rows in sets:
             criterion_sets.append(scale.rows(criterion, rows))
         if any(row.labelled for row in criterion_sets[0]):
@@ -65,7 +67,7 @@ def labelled_criteria(scale: Scale, *sets: Sequence[Row]) -> Iterator[tuple[str,
 
 
 def compare_by_criterion(
-    scale: Scale, first: Sequence[Row], second: Sequence[Row], *, seed: int, tested: float
+    scale: Scale, first: Sequence[JudgedRow], second: Sequence[JudgedRow], *, seed: int, tested: float
 ) -> dict[str, Criterion]:
     """Compare two systems by the default metric of each criterion that people labelled; none without criteria."""
     pairs: dict[str, Paired] = {}

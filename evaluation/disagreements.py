@@ -30,7 +30,7 @@ from .metrics import Metric, dense, mean
 from .paired import POWER, ProofOutcome, fewest_groups, sign_test
 from .permutation import SwapThresholds, swap_gains
 from .plain import plain_fields
-from .rows import Row, tally
+from .rows import JudgedRow, tally
 from .scale import Scale
 from .units import Floats, Ints, encode
 
@@ -82,11 +82,11 @@ class UnitGains:
 
     metric: Metric
     comparison: Scale
-    rows: tuple[Row, ...]  # what both prompts said of these rows
+    rows: tuple[JudgedRow, ...]  # what both prompts said of these rows
 
     @classmethod
     def of(
-        cls, first: Sequence[Row], second: Sequence[Row], metric: Metric, comparison: Scale
+        cls, first: Sequence[JudgedRow], second: Sequence[JudgedRow], metric: Metric, comparison: Scale
     ) -> "UnitGains":
         """Return the gains by further units, from the answers of two prompts to the same labelled rows."""
         first_rows = tuple(replace(row, id=f"1 {row.id}") for row in first)
@@ -173,7 +173,7 @@ class _WorthTable:
         rows = [replace(row, group=f"row {row.group}") for row in gains.rows]
         for place, (gold, answer) in enumerate(answers):
             name = f"unit {place:09}"
-            rows.append(Row(id=name, group=name, gold=(gold,), predicted=(answer,)))
+            rows.append(JudgedRow(id=name, group=name, gold=(gold,), predicted=(answer,)))
         units = encode(gains.comparison, rows).worst
         statistics = gains.metric.statistics(units)
         table = dense(statistics.sums[0])
@@ -322,7 +322,7 @@ takes more, more gold is of more use."""
 
 
 def foresee_labels(
-    first: Sequence[Row], second: Sequence[Row], metric: Metric, comparison: Scale, level: float
+    first: Sequence[JudgedRow], second: Sequence[JudgedRow], metric: Metric, comparison: Scale, level: float
 ) -> int | None:
     """Return the number of labels, where two prompts differ, that show the gain of the second with a power of .8.
 
@@ -350,7 +350,9 @@ def foresee_labels(
     return None
 
 
-def _differing_units(first: Sequence[Row], second: Sequence[Row], comparison: Scale) -> list[LabelledUnit]:
+def _differing_units(
+    first: Sequence[JudgedRow], second: Sequence[JudgedRow], comparison: Scale
+) -> list[LabelledUnit]:
     """Return the labelled units on which two prompts differ."""
     units: list[LabelledUnit] = []
     for first_row, second_row in zip(first, second, strict=True):
@@ -432,7 +434,9 @@ class Flips:
         return plain_fields(self) | {"rate": self.rate.value, "low": ends.low, "high": ends.high}
 
 
-def count_flips(rows: Sequence[Row], comparison: Scale, category_of: Callable[[Value], str] = str) -> Flips:
+def count_flips(
+    rows: Sequence[JudgedRow], comparison: Scale, category_of: Callable[[Value], str] = str
+) -> Flips:
     """Return how many answers to changed texts differ from gold: the answers to the texts as they are."""
     counted_rows = []
     failed = 0

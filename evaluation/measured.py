@@ -16,7 +16,7 @@ from ..errors import suggest_name
 from .criteria import CriteriaScale
 from .intervals import Estimate, Interval, has_one_value, metric_interval
 from .metrics import Metric
-from .rows import Row, Tally, tally
+from .rows import JudgedRow, Tally, tally
 from .scale import MetricLike, Scale, resolve, shown_metrics
 from .units import Units, encode
 
@@ -65,7 +65,7 @@ def score_constant(units: Units, metric: Metric) -> Score:
     return replace(constant_score, interval=point)
 
 
-def measure(rows: Sequence[Row], metric: MetricLike, comparison: Scale) -> Measured:
+def measure(rows: Sequence[JudgedRow], metric: MetricLike, comparison: Scale) -> Measured:
     """Score rows on every metric that is shown, and on ``metric``."""
     units = encode(comparison, rows)
     return measure_units(units, tally(rows), metric, comparison)
@@ -79,7 +79,7 @@ def measure_units(units: Units, counts: Tally, metric: MetricLike, comparison: S
     return Measured(metric=resolve(metric, comparison).name, scores=scores, counts=counts)
 
 
-def objective_score(rows: Sequence[Row], metric: MetricLike, comparison: Scale) -> float:
+def objective_score(rows: Sequence[JudgedRow], metric: MetricLike, comparison: Scale) -> float:
     """Return the score that optimizers select on: higher is better, each abstained or failed unit counts as wrong."""
     # A missing unit takes the answer that is worst for the metric, so giving any answer is never worse than giving none
     # where the metric's bounds are exact. For an own function a missing unit takes a wrong value.
@@ -92,7 +92,7 @@ _LARGEST_SHARE = 0.95  # of one answer; above it a warning is given
 
 
 def warn_if_lopsided(
-    name: str, rows: Sequence[Row], comparison: Scale, text: Callable[[Value], str] = str
+    name: str, rows: Sequence[JudgedRow], comparison: Scale, text: Callable[[Value], str] = str
 ) -> tuple[str, ...]:
     """Return warnings if a judge gives one answer nearly always, or never gives a class that gold has.
 
@@ -124,7 +124,7 @@ def warn_if_lopsided(
     return tuple(warnings)
 
 
-def _labelled_pairs(rows: Sequence[Row]) -> Iterator[tuple[Value, Value | None]]:
+def _labelled_pairs(rows: Sequence[JudgedRow]) -> Iterator[tuple[Value, Value | None]]:
     """Yield gold and answer of each labelled unit; the answer is ``None`` where there is none."""
     for row in rows:
         for gold, answer in zip(row.gold, row.predicted, strict=True):
@@ -209,7 +209,7 @@ class ClassScores:
     f1: Score | None
 
 
-def class_scores(rows: Sequence[Row], comparison: Scale) -> tuple[ClassScores, ...]:
+def class_scores(rows: Sequence[JudgedRow], comparison: Scale) -> tuple[ClassScores, ...]:
     """Score every class against the rest; empty for a scale without classes."""
     if not comparison.classes:
         return ()
@@ -247,7 +247,7 @@ _LARGEST_TABLE = 12
 """Values of a table of confusions at most: nobody would read a larger one."""
 
 
-def count_confusions(scale: Scale, rows: Sequence[Row]) -> dict[str, dict[str, int]]:
+def count_confusions(scale: Scale, rows: Sequence[JudgedRow]) -> dict[str, dict[str, int]]:
     """Count the labelled units by the category of their gold, then of their answer; empty for too many categories.
 
     A missing answer is :data:`UNANSWERED`. With several criteria, the keys are ``criterion: category``.

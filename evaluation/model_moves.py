@@ -8,7 +8,7 @@ from typing import Literal
 from .contrasts import Contrast, rows_to_pass
 from .disagreements import fewest_labels, label_could_decide
 from .metrics import Metric
-from .rows import Row
+from .rows import JudgedRow
 from .scale import Scale
 
 MARGIN = 0.03
@@ -81,7 +81,7 @@ def judge_move(test: Contrast, margin: float, rows: int, differing: float) -> Mo
     return MoveVerdict(outcome=outcome, margin=margin, differing=differing, labels=labels, rows=enough_rows)
 
 
-def share_differing(first: Sequence[Row], second: Sequence[Row], comparison: Scale) -> float:
+def share_differing(first: Sequence[JudgedRow], second: Sequence[JudgedRow], comparison: Scale) -> float:
     """Return the share of units on which two judges give different answers, of which a label could prefer one.
 
     Args:

@@ -19,7 +19,7 @@ from .measured import Measured, measure_units
 from .metrics import Metric
 from .paired import Paired, ProofOutcome, compare_pair
 from .plain import plain, plain_parts
-from .rows import Row, Tally, tally
+from .rows import JudgedRow, Tally, tally
 from .scale import MetricLike, Scale, resolve
 from .units import Units, encode
 
@@ -195,8 +195,8 @@ class Proof:
 
 
 def prove_improvement(
-    basic: Sequence[Row],
-    compiled: Sequence[Row],
+    basic: Sequence[JudgedRow],
+    compiled: Sequence[JudgedRow],
     metric: MetricLike,
     comparison: Scale,
     *,
@@ -204,7 +204,7 @@ def prove_improvement(
     alpha: float = 0.05,
     openings: int = 1,
     notes: tuple[str, ...] = (),
-    constant: tuple[str, Sequence[Row]] | None = None,
+    constant: tuple[str, Sequence[JudgedRow]] | None = None,
 ) -> Proof:
     """Compare basic and compiled on the same held-out rows."""
     if not 0.0 < alpha < 1.0:

@@ -13,7 +13,7 @@ from ..errors import JuristError
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class JudgedRow:
     """One case, its gold and what the judge said."""
 
     id: str
@@ -71,7 +71,7 @@ _STATES = ("failed", "abstained", "answered", "unlabelled")
 """What happens to a unit; of a case, the first of these that happened to one of its units."""
 
 
-def tally(rows: Sequence[Row]) -> Tally:
+def tally(rows: Sequence[JudgedRow]) -> Tally:
     """Count units and cases by what happened to them; repeats of a case count each time."""
     units_by_state = Counter[str]()
     cases_by_state = Counter[str]()
@@ -87,7 +87,7 @@ def tally(rows: Sequence[Row]) -> Tally:
     return Tally(units=_counts_of(units_by_state), cases=_counts_of(cases_by_state))
 
 
-def _unit_states(row: Row) -> list[str]:
+def _unit_states(row: JudgedRow) -> list[str]:
     """Return the state of each unit of a row."""
     unanswered = "abstained"
     if row.failed:
@@ -113,7 +113,7 @@ def _counts_of(by_state: Counter[str]) -> Counts:
     )
 
 
-def matched(first: Sequence[Row], second: Sequence[Row]) -> list[Row]:
+def matched(first: Sequence[JudgedRow], second: Sequence[JudgedRow]) -> list[JudgedRow]:
     """Return the rows of ``second`` in the order of the same cases in ``first``."""
     first_rows = {row.id: row for row in first}
     second_rows = {row.id: row for row in second}

@@ -278,7 +278,7 @@ class Scale(Kind):
         """Return the gold that labelled cases lack to be a part of a split, ``None`` if nothing."""
         distinct_texts: set[str] = set()
         for case in cases:
-            distinct_texts.update(self.text(value) for value in case.known)
+            distinct_texts.update(self.text(value) for value in case.labels)
         if len(distinct_texts) > 1:
             return None
         words = f"all {self.noun}s are {' or '.join(distinct_texts)}"
@@ -358,8 +358,8 @@ def name_strata(cases: Sequence[Case], stratum_of: Callable[[Value], str]) -> li
     strata = []
     for case in cases:
         stratum = "unlabelled"
-        if case.known:
-            stratum = stratum_of(case.known[0])
+        if case.labels:
+            stratum = stratum_of(case.labels[0])
         strata.append(stratum)
     return strata
 

@@ -156,8 +156,8 @@ class Scores(Scale):
             return super().strata(cases)
         scores: list[float] = []
         for case in cases:
-            if case.known:
-                scores.append(case.known[0])
+            if case.labels:
+                scores.append(case.labels[0])
         quartiles: list[float] = []
         if len(scores) > 1:
             quartiles = statistics.quantiles(scores, n=_BINS)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..cases import Value
 from ..errors import JuristError
 from .kinds import Kind
-from .rows import Row, matched
+from .rows import JudgedRow, matched
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -129,7 +129,7 @@ class Units:
         return self.answering(np.where(self.answered, self.predicted, answers))
 
 
-def encode(kind: Kind, *sets: Sequence[Row]) -> Units:
+def encode(kind: Kind, *sets: Sequence[JudgedRow]) -> Units:
     """Turn one or several sets of answers to the same cases into arrays; unlabelled units are left out."""
     first = sorted(sets[0], key=lambda row: (row.group, row.id))
     sorted_sets = [first]

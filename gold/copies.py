@@ -270,7 +270,7 @@ def _find_clusters(seen_rows: Sequence[Mapping[str, str]], part: str, case_sketc
 
 def _label_hash(judge: Judge, case: Case) -> str:
     """Return a hash that is equal for cases with the same labels; empty for a case without any."""
-    if not case.known:
+    if not case.labels:
         return ""
     labels: list[object] = []
     for value in case.gold or ():

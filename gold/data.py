@@ -114,7 +114,7 @@ class GoldData:
 
         labelled_cases: list[Case] = []
         for case in self.cases:
-            if case.known:
+            if case.labels:
                 labelled_cases.append(case)
         return find_near_copies(self.settled, labelled_cases)
 

@@ -196,7 +196,7 @@ def describe(gold: Gold) -> dict[str, Any]:
         ratings_by_rater.update(case.ratings.keys())
     for case in gold.cases:
         unit_count += len(case.gold or judge.answer.units(case.inputs))
-        labels.extend(case.known)
+        labels.extend(case.labels)
         ratings_by_rater.update(case.ratings.keys())
     return {
         "name": gold.name,
@@ -322,7 +322,7 @@ class _Builder:
         """Return the rule by which ratings become labels; ``None`` where rows have labels, and nobody names a rule."""
         if not self.labelled or not any(map(_is_rated, gold.cases + gold.ambiguous)):
             return None
-        has_labels = any(case.known for case in gold.cases)
+        has_labels = any(case.labels for case in gold.cases)
         if self.mapping.merge is None and has_labels:
             return None
         return self.mapping.merge or self.judge.merge or default_rule(self.judge.answer.scale)
@@ -395,7 +395,7 @@ class _Builder:
             read_cases: list[Case] = []
             for case in cases:
                 read_cases.extend(self.cases_of_id[case.id])
-            labelled_cases = [case for case in read_cases if case.known]
+            labelled_cases = [case for case in read_cases if case.labels]
             try:
                 labels = settle_labels(self.judge, labelled_cases, "inputs that differ in white space alone")
             except GoldError as error:
@@ -430,7 +430,7 @@ class _Builder:
         for case_id, joined_case in joined_cases.items():
             case = joined_case.in_group(group_of(grouping_judge, joined_case))
             merged_count += _count_repeated(self.cases_of_id[case_id])
-            if self.labelled and not case.known:
+            if self.labelled and not case.labels:
                 ambiguous.append(case)
             else:
                 cases.append(case)
@@ -505,7 +505,7 @@ def _find_contradicting(cases: Sequence[Case]) -> list[list[Case]]:
     """Return lists of cases with different labels whose inputs differ in white space alone."""
     cases_by_text: defaultdict[str, list[Case]] = defaultdict(list)
     for case in cases:
-        if case.known:
+        if case.labels:
             text = "\0".join(map(spaced_alike, strings(case.inputs)))
             cases_by_text[text].append(case)
     contradicting: list[list[Case]] = []
@@ -520,7 +520,7 @@ def _count_repeated(cases: Sequence[Case]) -> int:
     raters_of_rows: set[tuple[str, ...]] = set()
     for case in cases:
         raters: tuple[str, ...] = ()
-        if not case.known:
+        if not case.labels:
             raters = tuple(sorted(case.ratings))
         raters_of_rows.add(raters)
     return len(cases) - len(raters_of_rows)
@@ -534,7 +534,7 @@ def _has_text_and_label(case: Case) -> bool:
 
 def _is_labelled(case: Case) -> bool:
     """Whether a case has a gold label or a rating."""
-    return bool(case.known) or _is_rated(case)
+    return bool(case.labels) or _is_rated(case)
 
 
 def _is_rated(case: Case) -> bool:
@@ -545,7 +545,7 @@ def _is_rated(case: Case) -> bool:
 def _check_classes(gold: Gold, path: str) -> None:
     """Refuse gold without labels, or without a class that its judge needs."""
     judge = gold.judge
-    if not any(case.known for case in gold.cases):
+    if not any(case.labels for case in gold.cases):
         field = (label_keys(judge) or [judge.answer.field])[0]
         expects = judge.answer.scale.expects
         column = gold.source_column(field)

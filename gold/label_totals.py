@@ -11,7 +11,7 @@ from ..evaluation.metrics import SLOW_DRAWS
 from ..evaluation.paired import fewest_groups
 from ..evaluation.power import ASSUMED_RIGHT, AnswerPool, assume_answers
 from ..evaluation.proof import level_of
-from ..evaluation.rows import Row
+from ..evaluation.rows import JudgedRow
 from ..evaluation.scale import MetricLike, Scale, resolve
 from ..evaluation.units import Units, encode
 from .rows import label_keys
@@ -30,10 +30,10 @@ _TRIED_TOTALS = (50, 100, 150, 200, 250, 400, 600, 800, 1000, 1500, 2000)
 
 def encode_labels(cases: Iterable[Case], comparison: Scale) -> Units | None:
     """Return the labelled units of cases, answered as their gold says; ``None`` where nothing is labelled."""
-    rows: list[Row] = []
+    rows: list[JudgedRow] = []
     for case in cases:
-        if case.known and case.gold is not None:
-            rows.append(Row(id=case.id, group=case.group, gold=case.gold, predicted=case.gold))
+        if case.labels and case.gold is not None:
+            rows.append(JudgedRow(id=case.id, group=case.group, gold=case.gold, predicted=case.gold))
     if not rows:
         return None
     return encode(comparison, rows)
@@ -45,7 +45,11 @@ def pool_of_labels(labelled: Units, metric: MetricLike, comparison: Scale, level
 
 
 def pool_of_answers(
-    first: Iterable[Row], second: Iterable[Row], metric: MetricLike, comparison: Scale, level: float
+    first: Iterable[JudgedRow],
+    second: Iterable[JudgedRow],
+    metric: MetricLike,
+    comparison: Scale,
+    level: float,
 ) -> AnswerPool:
     """Return the pool of two systems' answers to the same labelled rows, such as those of a sealed test."""
     units = encode(comparison, list(first), list(second))

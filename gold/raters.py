@@ -137,7 +137,7 @@ def merge_gold(gold: G, rule: Rule) -> G:
         if case.reason:
             case = with_reasons(case, case.row)
         case = replace(case, row=_merged_row(judge, case))
-        if case.known:
+        if case.labels:
             labelled.append(case)
         elif any(unit_ratings(case)):
             ambiguous.append(case)

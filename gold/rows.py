@@ -205,7 +205,7 @@ def join_cases(judge: Judge, cases: Sequence[Case]) -> Case:
     """
     if len(cases) == 1:
         return cases[0]
-    labelled_cases = [case for case in cases if case.known]
+    labelled_cases = [case for case in cases if case.labels]
     base = cases[0]
     if labelled_cases:
         base = labelled_cases[0]

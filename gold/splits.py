@@ -60,7 +60,7 @@ class Group:
         """The values that its labels take."""
         values: set[Value] = set()
         for case in self.cases:
-            values.update(case.known)
+            values.update(case.labels)
         return frozenset(values)
 
 
@@ -280,7 +280,7 @@ def split_gold(
         GoldError: the groups are too few, or a part lacks labels that the judge needs.
     """
     judge = gold.settled
-    cases = [case for case in gold.cases if case.known]
+    cases = [case for case in gold.cases if case.labels]
     case_shares = checked_shares(shares or gold.judge.shares or default_shares(len(cases)))
     share_of_part = _share_by_part(case_shares, with_test=holdout is None)
     near = gold.near_copies
@@ -336,7 +336,7 @@ def _labelled_without_reasons(cases: Iterable[Case]) -> tuple[Case, ...]:
     """Return the labelled cases among some, without the reasons for their labels."""
     labelled = []
     for case in cases:
-        if case.known:
+        if case.labels:
             labelled.append(case.with_reason(""))
     return tuple(labelled)
 
@@ -541,7 +541,7 @@ def _problem(split: Split) -> str | None:
     """Return why a part of a split cannot be used; None if all can."""
     for name in PARTS:
         cases = split.part(name)
-        if not any(case.known for case in cases):
+        if not any(case.labels for case in cases):
             return f"{name} comes out empty"
         lack = split.judge.answer.scale.check_part(cases)
         if lack is not None:

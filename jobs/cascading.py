@@ -14,7 +14,7 @@ from ..evaluation.cascade import Step, choose_step, cross_fit, fewest_rows_neede
 from ..evaluation.disagreements import correctness
 from ..evaluation.plain import plain_fields
 from ..evaluation.proof import level_of
-from ..evaluation.rows import Row
+from ..evaluation.rows import JudgedRow
 from ..evaluation.trust import AgreementRegression, SureAnswer
 from ..gold.copies import sketched_rows
 from ..keeping.artifact_card import Artifact
@@ -225,7 +225,7 @@ class Cascading(Experiment):
 
     def _choose_cascade(self, answers: Sequence[Answers]) -> Cascade:
         """Return the cascade with the level that was chosen on the labelled rows, before it is kept."""
-        rows = [number for number, case in enumerate(self.cases) if case.known]
+        rows = [number for number, case in enumerate(self.cases) if case.labels]
         groups = [self.cases[row].group for row in rows]
         judged = []
         right = []
@@ -271,7 +271,7 @@ class Cascading(Experiment):
         probable = cross_fit(sure, right, groups, self.seed)
         return _JudgedGold(answers=answers, sure=sure, right=right, probable=probable)
 
-    def _agrees(self, row: Row) -> bool:
+    def _agrees(self, row: JudgedRow) -> bool:
         """Say whether the answer to a row is the label of people."""
         gold, value = row.gold[0], row.predicted[0]
         return gold is not None and correctness(self.scored.comparison, gold, value) == 1.0

@@ -34,7 +34,7 @@ from ..evaluation.measured import (
     warn_if_lopsided,
 )
 from ..evaluation.plain import plain, plain_fields
-from ..evaluation.rows import Row, Tally, tally
+from ..evaluation.rows import JudgedRow, Tally, tally
 from ..evaluation.scale import resolve, shown_metrics
 from ..evaluation.units import encode
 from ..gold.paths import has_column, read_path
@@ -377,12 +377,12 @@ class Evaluating(Experiment):
             )
         return values
 
-    def _scores_by_value(self, judge: Judge, rows: Sequence[Row]) -> ColumnScores | None:
+    def _scores_by_value(self, judge: Judge, rows: Sequence[JudgedRow]) -> ColumnScores | None:
         """Return the score of the rows with each value of the column, most rows first; ``None`` without a column."""
         if not self.by:
             return None
         metric = resolve(judge.metric, judge.comparison)
-        rows_by_value: dict[str, list[Row]] = {}
+        rows_by_value: dict[str, list[JudgedRow]] = {}
         for value, row in zip(self.values, rows, strict=True):
             rows_by_value.setdefault(value, []).append(row)
         scores: list[ValueScore] = []

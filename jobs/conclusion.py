@@ -12,7 +12,7 @@ from ..evaluation.contrasts import Contrast, NotWorse, contrast, not_worse, usua
 from ..evaluation.measured import calibrate, warn_if_lopsided
 from ..evaluation.plain import plain
 from ..evaluation.proof import Proof, prove_improvement
-from ..evaluation.rows import Row
+from ..evaluation.rows import JudgedRow
 from ..evaluation.scale import resolve
 from ..evaluation.votes import Stopping
 from ..gold.copies import sketched_rows
@@ -282,7 +282,7 @@ def prove_candidate(contest: Contest, tick: Callable[[], None] = lambda: None) -
     judge = split.judge
     test = split.test
     verdicts = _ask_both(contest, tick)
-    rows: dict[str, list[Row]] = {}
+    rows: dict[str, list[JudgedRow]] = {}
     for system, system_verdicts in verdicts.items():
         rows[system] = list(map(row_of, test, system_verdicts))
     references = _references_beside(contest, rows["compiled"], verdicts["compiled"])
@@ -365,7 +365,9 @@ def _notes_on(contest: Contest) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _references_beside(contest: Contest, compiled: Sequence[Row], verdicts: Sequence[Verdict]) -> References:
+def _references_beside(
+    contest: Contest, compiled: Sequence[JudgedRow], verdicts: Sequence[Verdict]
+) -> References:
     """Return the references on the sealed test, with paired tests of compiled against all but the constant answer."""
     plan = contest.plan
     split = plan.split

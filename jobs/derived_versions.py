@@ -150,7 +150,7 @@ def remember(
     new_gold = Gold.read_again(artifact.about.gold, plan.judge, labels, labelled=False)
     labelled_cases: list[Case] = []
     for case in new_gold.cases:
-        if case.known:
+        if case.labels:
             labelled_cases.append(case)
     added_cases = _select_outside_test(split, labelled_cases)
     if not added_cases:

@@ -10,7 +10,7 @@ from ..cases import Case
 from ..engines.ledger import Spend
 from ..engines.meter import Budget
 from ..errors import JuristError, UsageError, plural
-from ..evaluation.rows import Row
+from ..evaluation.rows import JudgedRow
 from ..gold.goldset import Gold
 from ..gold.raters import rated_in_test
 from ..keeping.artifacts import Store
@@ -270,7 +270,7 @@ class Answers:
 
     name: str  # its name in the experiment
     judge: Contender
-    repeats: tuple[tuple[Row, ...], ...]  # the rows of each repeat, in the order of the cases
+    repeats: tuple[tuple[JudgedRow, ...], ...]  # the rows of each repeat, in the order of the cases
     verdicts: tuple[Verdict, ...] = ()  # of the first repeat, in the order of the cases
     other_adapter: str = ""  # why it was asked in another prompt format, in words
     # calls, tokens and cost of all repeats; answers paid by an earlier run count as ``replayed``

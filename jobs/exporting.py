@@ -178,7 +178,7 @@ def make_training(
     replies: dict[str, set[str]] = {}
     for case in gold.cases:
         on_case()
-        if case.known and case.id not in chosen_ids:
+        if case.labels and case.id not in chosen_ids:
             left_out["held out"] += 1
             continue
         if case.gold is None or None in case.gold:

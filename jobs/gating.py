@@ -34,7 +34,7 @@ class Limit:
             sign = ">="
         return f"{self.metric} {sign} {self.value:g}"
 
-    def check(self, scores: ContenderResult, *, sure: bool) -> "Check":
+    def check(self, scores: ContenderResult, *, sure: bool) -> "GateCheck":
         """Return the check of a judge's score: of its value, or if ``sure`` of the worse end of its interval."""
         score = scores.scores[self.metric]
         name, lowest, highest = self.name, score.value, score.value
@@ -42,7 +42,7 @@ class Limit:
             name += ", for sure"
             lowest, highest = score.interval.low, score.interval.high
         passed = lowest >= self.value if self.lowest else highest <= self.value
-        return Check(name=name, passed=passed, words=f"{self.metric} {score.value:.3f} {score.interval}")
+        return GateCheck(name=name, passed=passed, words=f"{self.metric} {score.value:.3f} {score.interval}")
 
 
 Limits: TypeAlias = Mapping[str, float] | Sequence[tuple[str, float]]
@@ -70,7 +70,7 @@ LEAST_GROUPS = 6
 """The fewest groups on which a paired test of whole groups can show anything."""
 
 
-class Criteria(CriteriaOptions):
+class GateCriteria(CriteriaOptions):
     """The criteria of a gate."""
 
     limits: tuple[Limit, ...] = ()  # of metrics
@@ -88,7 +88,7 @@ class Criteria(CriteriaOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Check:
+class GateCheck:
     """One check of the judge: its name, whether it holds, and its numbers in words."""
 
     name: str
@@ -105,7 +105,7 @@ class Gating(Comparing):
     chooses: ClassVar[bool] = False
     fewest: ClassVar[int] = 1
 
-    criteria: Criteria = field(default_factory=Criteria)
+    criteria: GateCriteria = field(default_factory=GateCriteria)
     itself: bool = False  # whether that one is the judge itself, which is asked once
 
     @classmethod
@@ -126,9 +126,9 @@ class Gating(Comparing):
         """Refuse a gate where the rows of the gold that are left are too few, or of one class."""
         labelled, units, groups = [], 0, set()
         for case in self.cases:
-            if case.known:
+            if case.labels:
                 labelled.append(case)
-                units += len(case.known)
+                units += len(case.labels)
                 groups.add(case.group)
         least_units = self.criteria.at_least
         least_groups = min(LEAST_GROUPS, least_units)
@@ -180,7 +180,7 @@ class Gating(Comparing):
             checks.append(limit.check(result, sure=self.criteria.sure))
         if self.itself:
             words = "it is the same judge, and asked once"
-            checks.append(Check(name=f"not worse than {result.name}", passed=True, words=words))
+            checks.append(GateCheck(name=f"not worse than {result.name}", passed=True, words=words))
         for test in comparison.tests:
             checks.append(self._check_not_worse(test, comparison))
         checks.append(_check_unusable(result, self.criteria.max_unusable))
@@ -194,7 +194,7 @@ class Gating(Comparing):
             comparison=comparison,
         )
 
-    def _check_not_worse(self, test: Contrast, comparison: Comparison) -> Check:
+    def _check_not_worse(self, test: Contrast, comparison: Comparison) -> GateCheck:
         """Return the check of a test against the other judge: of the judge's metric, or of a criterion."""
         metric = resolve(self.scored.metric, self.scored.comparison)
         if test.metric != metric.name:  # that of a criterion
@@ -206,7 +206,7 @@ class Gating(Comparing):
         name = f"not worse than {test.second} by more than {margin:g}"
         if any(another.metric != test.metric for another in comparison.tests):
             name += f" in {test.metric}"
-        return Check(
+        return GateCheck(
             name=name,
             passed=decision.outcome == "holds",
             words=decision.words,
@@ -214,21 +214,21 @@ class Gating(Comparing):
         )
 
 
-def _check_unusable(result: ContenderResult, largest_share: float) -> Check:
+def _check_unusable(result: ContenderResult, largest_share: float) -> GateCheck:
     """Return the check of the share of labelled units that have no answer."""
     units = result.counts.units
     # 1 less the coverage would not do: of 4 in 80 it is more than 0.05.
     share = 1.0
     if units.labelled:
         share = (units.labelled - units.answered) / units.labelled
-    return Check(
+    return GateCheck(
         name=f"unusable <= {largest_share:.1%}",
         passed=share <= largest_share,
         words=f"{share:.1%} of the labelled units have no answer",
     )
 
 
-def check_table(checks: Sequence[Check]) -> Table:
+def check_table(checks: Sequence[GateCheck]) -> Table:
     """Return a row for each check of a gate: whether it passed, ``?`` if that cannot be told."""
     rows = []
     for check in checks:
@@ -251,7 +251,7 @@ class Gate(Shown):
     # rows left out because a version was compiled on them or on near copies of them, or a prompt shows them
     left_out: int
     rejected: int  # rows that cannot be used, which were set aside
-    checks: tuple[Check, ...]  # each with its numbers
+    checks: tuple[GateCheck, ...]  # each with its numbers
     comparison: Comparison  # all scores, and the paired test if there is another judge
 
     @property

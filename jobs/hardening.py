@@ -17,7 +17,7 @@ from ..cases import Case, Value
 from ..errors import UsageError, suggest_name
 from ..evaluation.disagreements import Flips, count_flips
 from ..evaluation.plain import plain_fields
-from ..evaluation.rows import Row
+from ..evaluation.rows import JudgedRow
 from ..gold.writing import check_files
 from ..keeping.contenders import Contender
 from ..keeping.loading import LoadedJudge
@@ -139,7 +139,7 @@ class Hardening(Experiment):
         """The different labels that people gave, for which an attack can ask."""
         labels: dict[Value, None] = {}
         for case in self.gold.cases:
-            labels.update(dict.fromkeys(case.known))
+            labels.update(dict.fromkeys(case.labels))
         return tuple(labels)
 
     @cached_property
@@ -227,9 +227,9 @@ class Hardening(Experiment):
 
     def _compare_verdicts(
         self, verdicts: Sequence[Verdict], changed_cases: Sequence[Case], changed_verdicts: Sequence[Verdict]
-    ) -> list[Row]:
+    ) -> list[JudgedRow]:
         """Return a row for each case: its values as gold, and those of the changed case as predictions."""
-        rows: list[Row] = []
+        rows: list[JudgedRow] = []
         for place, case in enumerate(self.chosen):
             rows.append(
                 _make_row_of_change(
@@ -357,7 +357,7 @@ def _change_input(value: object, change: Callable[[str], str]) -> object:
 
 def _make_row_of_change(
     judge: Judge, case: Case, verdict: Verdict, changed_case: Case, changed_verdict: Verdict
-) -> Row:
+) -> JudgedRow:
     """Return the values of a case's units, as gold, beside those of the changed case; lost units have no value."""
     texts = judge.answer.units(case.inputs)
     changed_texts = judge.answer.units(changed_case.inputs)
@@ -374,7 +374,7 @@ def _make_row_of_change(
             changed_values.append(None)
         else:
             changed_values.append(changed_verdict.values[place])
-    return Row(
+    return JudgedRow(
         id=case.id,
         group=case.group,
         gold=tuple(values),

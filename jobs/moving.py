@@ -20,7 +20,7 @@ from ..engines.models import Model, same_model
 from ..errors import ArtifactError, BudgetExhausted, UsageError, checked
 from ..evaluation.contrasts import Contrast, contrast
 from ..evaluation.model_moves import MoveVerdict, judge_move, share_differing, usual_move_margin
-from ..evaluation.rows import Row
+from ..evaluation.rows import JudgedRow
 from ..evaluation.scale import resolve
 from ..gold.copies import sketched_rows
 from ..keeping.artifact_card import Artifact, read_proof_rows
@@ -71,7 +71,7 @@ class MovePlan(RenewedPlan):
         demonstrated = set(self.artifact.demonstrated_ids)
         cases: list[Case] = []
         for case in self.split.train + self.split.dev:
-            if case.known and case.id not in demonstrated:
+            if case.labels and case.id not in demonstrated:
                 cases.append(case)
         return tuple(cases)
 
@@ -419,7 +419,7 @@ def _fit_rules(plan: MovePlan, context: CallContext, adapter: str, name: str) ->
             board.score(candidate, cases)
             rivals.append(candidate)
     best = max(rivals, key=lambda candidate: board.value(candidate, cases))
-    dev = [case for case in job.dev if case.known]
+    dev = [case for case in job.dev if case.labels]
     return _Trial(
         plan=plan,
         job=job,
@@ -430,7 +430,7 @@ def _fit_rules(plan: MovePlan, context: CallContext, adapter: str, name: str) ->
     )
 
 
-def _old_rows(plan: MovePlan, store: Store, work: PaidJob, tick: Callable[[], None]) -> list[Row]:
+def _old_rows(plan: MovePlan, store: Store, work: PaidJob, tick: Callable[[], None]) -> list[JudgedRow]:
     """Return the answers of the old model to the sealed test: those that the version keeps, else asked now."""
     records = plan.artifact.proof_records()
     answer = plan.judge.answer
@@ -446,7 +446,7 @@ def _old_rows(plan: MovePlan, store: Store, work: PaidJob, tick: Callable[[], No
 def _conclude(
     contest: Contest,
     evidence: Evidence,
-    old_rows: Sequence[Row],
+    old_rows: Sequence[JudgedRow],
     work: PaidJob,
     surface: Surface,
     trials: Sequence[_Trial],

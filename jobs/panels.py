@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from ..cases import Case, Values
-from ..evaluation.rows import Row
+from ..evaluation.rows import JudgedRow
 from ..evaluation.scale import Scale
 from ..keeping.card_parts import PanelCard
 from ..optimizers.objective import row_of
@@ -23,9 +23,9 @@ def member_names(verdicts: Sequence[Verdict]) -> tuple[str, ...]:
     return ()
 
 
-def member_rows(name: str, cases: Sequence[Case], verdicts: Sequence[Verdict]) -> list[Row]:
+def member_rows(name: str, cases: Sequence[Case], verdicts: Sequence[Verdict]) -> list[JudgedRow]:
     """Return the cases with what one member of a panel says of them alone."""
-    rows: list[Row] = []
+    rows: list[JudgedRow] = []
     for case, verdict in zip(cases, verdicts, strict=True):
         values = verdict.members.get(name)
         if values is None:

@@ -17,7 +17,7 @@ from ..evaluation.contrasts import Contrast, contrast, corrected
 from ..evaluation.criteria import Rated
 from ..evaluation.intervals import Interval
 from ..evaluation.measured import Score, objective_score, score, score_constant
-from ..evaluation.rows import Row
+from ..evaluation.rows import JudgedRow
 from ..evaluation.scale import Learned, resolve
 from ..evaluation.units import encode
 from ..gold.goldset import Gold
@@ -51,7 +51,7 @@ class Reference:
     """One reference."""
 
     answer: str  # a description of its answer, such as ``always "hold"``
-    rows: tuple[Row, ...]  # its answer to each row
+    rows: tuple[JudgedRow, ...]  # its answer to each row
     score: Score  # by the judge's own metric
 
 
@@ -66,7 +66,7 @@ class References:
     tests: Mapping[str, Contrast] = field(default_factory=dict)
 
     @property
-    def constant(self) -> tuple[str, tuple[Row, ...]] | None:
+    def constant(self) -> tuple[str, tuple[JudgedRow, ...]] | None:
         """The description of the best constant answer, and its rows; ``None`` without any."""
         reference = self.by_name.get("constant")
         if reference is None:
@@ -82,7 +82,14 @@ class References:
         return replace(self, by_name=by_name)
 
     def against(
-        self, judge: Judge, name: str, rows: Sequence[Row], names: Collection[str], *, seed: int, level: float
+        self,
+        judge: Judge,
+        name: str,
+        rows: Sequence[JudgedRow],
+        names: Collection[str],
+        *,
+        seed: int,
+        level: float,
     ) -> "References":
         """Return the references with paired tests of a judge's rows against some of them, corrected by Holm.
 
@@ -186,7 +193,7 @@ def score_references(
 
 def find_constant(
     judge: Judge, learnable: Sequence[Case], cases: Sequence[Case]
-) -> tuple[str, tuple[Row, ...]] | None:
+) -> tuple[str, tuple[JudgedRow, ...]] | None:
     """Return the description of the best constant answer, and its rows; ``None`` without any.
 
     It is the constant of :func:`score_references`.
@@ -202,12 +209,12 @@ def _outside_groups(learnable: Sequence[Case], cases: Sequence[Case], same: Mapp
     groups = {same.get(case.group, case.group) for case in cases}
     outside: list[Case] = []
     for case in learnable:
-        if case.known and same.get(case.group, case.group) not in groups:
+        if case.labels and same.get(case.group, case.group) not in groups:
             outside.append(case)
     return outside
 
 
-def _score_reference(judge: Judge, name: str, description: str, rows: Sequence[Row]) -> Reference:
+def _score_reference(judge: Judge, name: str, description: str, rows: Sequence[JudgedRow]) -> Reference:
     """Return a reference with its score by the judge's metric."""
     metric = resolve(judge.metric, judge.comparison)
     units = encode(judge.comparison, rows)
@@ -225,7 +232,7 @@ def score_references_beside(
     case_ids = {case.id for case in cases}
     learnable: list[Case] = []
     for case in gold.cases:
-        if case.id not in case_ids and case.known:
+        if case.id not in case_ids and case.labels:
             learnable.append(case)
     are_enough = 2 * len(learnable) >= len(cases) and judge.answer.scale.check_part(learnable) is None
     same: dict[str, str] = {}
@@ -246,7 +253,7 @@ def _answer_constantly(judge: Judge, training: Sequence[Case], cases: Sequence[C
     """Return the constant answer with the best score on labelled rows, the likeliest among equals."""
     labels: list[Value] = []
     for case in training:
-        labels.extend(case.known)
+        labels.extend(case.labels)
     constants = judge.answer.constants(labels)
     best_name = ""
     best_score = -math.inf
@@ -351,14 +358,14 @@ def _join_criteria(name: str, by_criterion: Mapping[str, _Answers]) -> tuple[str
     return "; ".join(descriptions), list(zip(*columns, strict=True))
 
 
-def _make_rows(cases: Sequence[Case], values_of_cases: Sequence[Values]) -> list[Row]:
+def _make_rows(cases: Sequence[Case], values_of_cases: Sequence[Values]) -> list[JudgedRow]:
     """Return the gold of each case beside some values."""
-    rows: list[Row] = []
+    rows: list[JudgedRow] = []
     for case, values in zip(cases, values_of_cases, strict=True):
         gold = case.gold
         if gold is None:
             gold = (None,) * len(values)
-        rows.append(Row(id=case.id, group=case.group, gold=gold, predicted=values))
+        rows.append(JudgedRow(id=case.id, group=case.group, gold=gold, predicted=values))
     return rows
 
 

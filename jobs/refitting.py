@@ -79,10 +79,10 @@ class _RefitPlan(Recompilation):
         seen_ids = set(self.artifact.about.gold.seen)
         cases: list[Case] = []
         for case in self.split.train + self.split.dev:
-            if case.known and case.id in seen_ids:
+            if case.labels and case.id in seen_ids:
                 cases.append(case)
         for case in self.split.test:
-            if case.known:
+            if case.labels:
                 cases.append(case)
         return tuple(cases)
 

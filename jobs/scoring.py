@@ -11,7 +11,7 @@ from typing import Any, Unpack
 from ..errors import checked
 from .cascading import Cascade, Cascading
 from .comparing import Comparing, Comparison, Evaluating, Evaluation
-from .gating import Criteria, Gate, Gating, Limits, limits_of
+from .gating import Gate, GateCriteria, Gating, Limits, limits_of
 from .hardening import Hardening, Robustness
 from .judges import JudgeLike, load_cascade, load_contenders
 from .surface import Asking, GoldLike, ModelLike, resolve_asking
@@ -204,7 +204,9 @@ def gate(
         JuristError: as :func:`compare`; or the rows that are left are too few, or of one class.
     """
     limits = limits_of(minimum, maximum)
-    criteria = Criteria(limits=limits, sure=sure, margin=margin, max_unusable=max_unusable, at_least=at_least)
+    criteria = GateCriteria(
+        limits=limits, sure=sure, margin=margin, max_unusable=max_unusable, at_least=at_least
+    )
     judges = [judge] if not_worse_than is None else [judge, not_worse_than]
     how: dict[str, Any] = {"criteria": criteria, "seed": seed}
     decided: Gate = _measured(Gating.of, judges, model, gold, asking, title="judging", **how)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ArtifactError
-from ..evaluation.rows import Row
+from ..evaluation.rows import JudgedRow
 from .sealing import ANSWERS, DISAGREEMENTS, PROOF, ROBUSTNESS, SEEN, WORDS, JsonObject, read_artifact_file
 
 RESTORE = "restore the folder from a copy, or compile the judge again"
@@ -305,7 +305,7 @@ class Artifact:
             raise ArtifactError(f"{self.ref}: {error.message}", hint=error.hint) from error
 
 
-def read_proof_rows(answer: Answer, proof: Sequence[ProofRecord], system: str) -> list[Row]:
+def read_proof_rows(answer: Answer, proof: Sequence[ProofRecord], system: str) -> list[JudgedRow]:
     """Return the answers of ``basic`` or ``compiled`` on the sealed test as rows of the evaluation.
 
     Raises:
@@ -325,7 +325,7 @@ def read_proof_rows(answer: Answer, proof: Sequence[ProofRecord], system: str) -
     for record in proof:
         answer_record = record.answer_of(system)
         try:
-            row = Row(
+            row = JudgedRow(
                 id=record.case,
                 group=record.group,
                 gold=values_of(record.gold),

@@ -15,7 +15,7 @@ from ..engines.channel import CallContext
 from ..engines.ledger import Spend
 from ..engines.models import Model, Reach, connect, reached, same_model
 from ..errors import StoppedError, UsageError
-from ..evaluation.rows import Row
+from ..evaluation.rows import JudgedRow
 from ..evaluation.votes import Sampling
 from ..programs.asking import Asker
 from ..programs.deciding import with_means
@@ -608,7 +608,7 @@ class JudgeModule(dspy.Module):
         return dspy.Prediction(**{"reasoning": verdict.reasoning, "judgement": verdict, **fields})
 
 
-def read_proven_rows(judge: LoadedJudge) -> list[Row]:
+def read_proven_rows(judge: LoadedJudge) -> list[JudgedRow]:
     """Return the answers of a judge's version on its sealed test, without failed rows."""
     if judge.artifact is None:
         return []

@@ -149,7 +149,7 @@ class Job:
 
     def labelled_train(self) -> list[Case]:
         """Return the training cases with at least one gold label. Raises ``OptimizerError`` if there is none."""
-        cases = [case for case in self.train if case.known]
+        cases = [case for case in self.train if case.labels]
         if not cases:
             raise OptimizerError("no labelled training case", hint="give gold with more rows")
         return cases

@@ -272,7 +272,7 @@ class DspyOptimizer(Optimizer):
     ) -> dict[str, Any]:
         """Return parameter -> value for all parameters that the job gives, and the settings over them."""
         job = recorder.job
-        judged_dev = [case for case in job.dev if case.known] or job.dev
+        judged_dev = [case for case in job.dev if case.labels] or job.dev
         train = self._ordered(job, job.labelled_train(), self.sample)
         dev = self._ordered(job, judged_dev, self.validation)
         proposer = job.proposer_lm.copy(engine=_Proposer(job.proposer_lm.engine))

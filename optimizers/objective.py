@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from ..cases import Case, Value
 from ..evaluation.measured import objective_score
-from ..evaluation.rows import Row
+from ..evaluation.rows import JudgedRow
 from ..programs.judge import Judge
 from ..programs.verdicts import Verdict
 from .phrases import PHRASES, feedback_in_words, language_of_judge
@@ -18,18 +18,18 @@ _QUOTED = 300  # characters of a reason that feedback quotes
 class Outcome:
     """A case with its verdict and its score."""
 
-    row: Row  # the case and its verdict, for the evaluation
+    row: JudgedRow  # the case and its verdict, for the evaluation
     verdict: Verdict
     score: float  # the mean credit of the labelled units, in [0, 1]
     has_error: bool  # whether a labelled unit has less than full credit
 
 
-def row_of(case: Case, verdict: Verdict) -> Row:
+def row_of(case: Case, verdict: Verdict) -> JudgedRow:
     """Return a case and its verdict as a row of the evaluation."""
     gold = case.gold
     if gold is None:
         gold = (None,) * len(verdict.values)
-    return Row(
+    return JudgedRow(
         id=case.id, group=case.group, gold=gold, predicted=verdict.values, failed=verdict.status == "failed"
     )
 
@@ -48,8 +48,8 @@ class Objective:
             if gold is not None:
                 lost += 1 - self.judge.answer.scale.credit(gold, value)
         score = 0.0
-        if case.known:
-            score = 1 - lost / len(case.known)
+        if case.labels:
+            score = 1 - lost / len(case.labels)
         return Outcome(row=row, verdict=verdict, score=score, has_error=lost > 0)
 
     def errors(self, case: Case, outcome: Outcome) -> list[str]:
@@ -97,7 +97,7 @@ class Objective:
                     golds.append(gold)
         best = -math.inf
         for value in self.judge.comparison.constants(golds).values():
-            rows: list[Row] = []
+            rows: list[JudgedRow] = []
             for outcome in outcomes:
                 rows.append(replace(outcome.row, predicted=(value,) * len(outcome.row.gold)))
             best = max(best, objective_score(rows, self.judge.metric, self.judge.comparison))

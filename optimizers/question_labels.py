@@ -22,7 +22,7 @@ def may_fit_head(job: Job) -> bool:
     """Say whether train and dev have enough labelled cases for a head."""
     counts = Counter[object]()
     for case in job.train + job.dev:
-        if case.known and case.gold is not None:
+        if case.labels and case.gold is not None:
             counts[case.gold[0]] += 1
     if counts.total() < LEAST_ANSWERED:
         return False

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..cases import Values
 from ..evaluation.permutation import permute
-from ..evaluation.rows import Row
+from ..evaluation.rows import JudgedRow
 from ..evaluation.scale import resolve
 from ..evaluation.units import Floats, encode
 from ..programs.judge import Judge
@@ -103,8 +103,8 @@ def outdoes(pairs: Iterable[tuple[Outcome, Outcome]], judge: Judge, level: float
     """
     # A gain by standings is the best of many estimates, so it needs this test. With few groups the level is raised to
     # the smallest p there can be, which is reached if no group disagrees.
-    rival_rows: list[Row] = []
-    rows: list[Row] = []
+    rival_rows: list[JudgedRow] = []
+    rows: list[JudgedRow] = []
     for rival_outcome, outcome in pairs:
         if outcome.row.labelled:
             rival_rows.append(rival_outcome.row)

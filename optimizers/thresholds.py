@@ -17,7 +17,7 @@ import numpy as np
 import scipy
 
 from ..cases import Case, Value
-from ..evaluation.rows import Row
+from ..evaluation.rows import JudgedRow
 from ..evaluation.scale import resolve
 from ..evaluation.units import Floats, Ints, encode
 from ..programs.asking import Asker
@@ -302,7 +302,7 @@ def _by_probability(stored: _StoredSamples) -> Best | None:
     units = _labelled_units(stored)
     if not units:
         return None
-    rows: list[Row] = []  # each unit twice: as it is decided when positive, then as when it is not
+    rows: list[JudgedRow] = []  # each unit twice: as it is decided when positive, then as when it is not
     for number, unit in enumerate(units):
         rows.append(_row_of_labelled_unit(f"0{number:09d}", unit.gold, unit.if_positive))
     for number, unit in enumerate(units):
@@ -349,9 +349,9 @@ def _by_probability(stored: _StoredSamples) -> Best | None:
     return best
 
 
-def _row_of_labelled_unit(name: str, gold: Value, value: Value | None) -> Row:
+def _row_of_labelled_unit(name: str, gold: Value, value: Value | None) -> JudgedRow:
     """Return a unit with a value as a row in a group of its own."""
-    return Row(id=name, group=name, gold=(gold,), predicted=(value,), failed=False)
+    return JudgedRow(id=name, group=name, gold=(gold,), predicted=(value,), failed=False)
 
 
 def _deviation(odds: Floats) -> float:

@@ -145,7 +145,7 @@ class WordFits:
         self.cases: list[Case] = []
         """The labelled cases of train and dev."""
         for case in job.train + job.dev:
-            if case.known:
+            if case.labels:
                 self.cases.append(case)
         folds = make_folds([case.group for case in self.cases], FOLDS, job.seed)
         self.folds = range(len(folds))

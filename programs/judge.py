@@ -48,7 +48,7 @@ NO_TEXT = "it must be text"
 Row: TypeAlias = Mapping[str, object]
 """Column -> its value, as a file has it."""
 _judge_numbers = count(1)
-Metric = str | Callable[[Any, Any], float]
+MetricChoice = str | Callable[[Any, Any], float]
 """The name of a metric, or a function of (gold values, predicted values), two lists, with a value in [0, 1]."""
 
 
@@ -171,7 +171,7 @@ class Judge:
     name: str
     signature: "type[dspy.Signature]"
     answer: Answer = None  # type: ignore[assignment]  # filled in below; a name chooses an output field
-    metric: Metric = ""
+    metric: MetricChoice = ""
     program: "Callable[[], dspy.Module] | dspy.Module | None" = None
     variant: str = "basic"
     description: str = ""
@@ -403,7 +403,7 @@ class Judge:
         """The scale on which its answers are held against gold."""
         return self.answer.scale
 
-    def with_metric(self, metric: Metric) -> "Judge":
+    def with_metric(self, metric: MetricChoice) -> "Judge":
         """Return a copy of the judge with another metric."""
         return self._changed(metric=metric)
 

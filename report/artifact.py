@@ -17,7 +17,7 @@ from ..errors import JuristError, plural
 from ..evaluation.agreement import Ceiling
 from ..evaluation.measured import class_scores, count_confusions
 from ..evaluation.plain import plain
-from ..evaluation.rows import Row
+from ..evaluation.rows import JudgedRow
 from ..evaluation.votes import Sampling
 from ..gold.goldset import Gold
 from ..gold.raters import ceiling_of, rated_in_test
@@ -569,7 +569,7 @@ class ArtifactReport:
     def _proof(self) -> list[ProofRecord]:
         return self.artifact.proof_records()
 
-    def _rows(self, system: str) -> list[Row]:
+    def _rows(self, system: str) -> list[JudgedRow]:
         return read_proof_rows(self.judge.answer, self._proof, system)
 
     @property
@@ -658,7 +658,7 @@ class ArtifactReport:
             yield table("how right its probabilities are", columns, calibration_rows)
 
     @cached_property
-    def _systems(self) -> dict[str, list[Row]]:
+    def _systems(self) -> dict[str, list[JudgedRow]]:
         """The rows of the proof by who answered, compiled first; empty without a proof."""
         if not self._proof:
             return {}

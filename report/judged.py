@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from ..cases import Case, Value
 from ..errors import JuristError, UsageError, system_message
 from ..evaluation.measured import UNANSWERED
-from ..evaluation.rows import Row
+from ..evaluation.rows import JudgedRow
 from ..gold.scanning import scan
 from ..gold.sources import file_of_rows
 from ..keeping.artifact_card import Artifact, read_proof_rows
@@ -82,7 +82,7 @@ def _first_kind(case: CaseEntry) -> int:
 
 
 def _paired_case(
-    answer: Answer, record: ProofRecord, basic: Row, compiled: Row, case: Case | None
+    answer: Answer, record: ProofRecord, basic: JudgedRow, compiled: JudgedRow, case: Case | None
 ) -> CaseEntry:
     """Return a line of a proof: of each unit what people and both prompts said, and what became of it."""
     texts: Sequence[str] = [""] * len(record.gold)
@@ -127,7 +127,7 @@ def _readable_inputs(inputs: Mapping[str, object]) -> list[list[str]]:
 
 
 def _paired_units(
-    answer: Answer, record: ProofRecord, basic: Row, compiled: Row, texts: Sequence[str]
+    answer: Answer, record: ProofRecord, basic: JudgedRow, compiled: JudgedRow, texts: Sequence[str]
 ) -> list[UnitEntry]:
     """Return the units of a line of a proof, each with its text of ``texts``."""
     basic_sureness = _sureness(answer, record.basic)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from ..evaluation.rows import Row
+from ..evaluation.rows import JudgedRow
 from ..evaluation.scale import Scale
 from ..keeping.artifact_card import Artifact
 from ..keeping.card import CardContent
@@ -122,7 +122,9 @@ def card_reliability_plot(card: CardContent) -> list[Plot]:
     return reliability_plot(points)
 
 
-def proof_group_plot(scale: Scale, basic: Sequence[Row], compiled: Sequence[Row], meaning: str) -> list[Plot]:
+def proof_group_plot(
+    scale: Scale, basic: Sequence[JudgedRow], compiled: Sequence[JudgedRow], meaning: str
+) -> list[Plot]:
     """Return the plot of the mean credit in each group of the sealed test, of basic and of compiled."""
     credits: dict[str, list[tuple[float, float]]] = {}
     for basic_row, compiled_row in zip(basic, compiled, strict=True):

@@ -40,7 +40,7 @@ def _python(code: str, folder: Path, *flags: str) -> subprocess.CompletedProcess
     "code",
     [
         "import jurist; jurist.__all__; dir(jurist); jurist.__version__",
-        "from jurist.evaluation.rows import Row, tally",
+        "from jurist.evaluation.rows import JudgedRow, tally",
         HELP.format(argv=["--help"]),
         HELP.format(argv=["compile", "--help"]),
         HELP.format(argv=["export", "--help"]),

@@ -162,7 +162,7 @@ def confusions(
             if gold is not None and judged is not None and category(gold) != category(judged):
                 words = feedback_in_words(board.judge, text, gold, judged)
                 errors[category(gold), category(judged)][case.id].append(words)
-        for name in set(map(category, case.known)):
+        for name in set(map(category, case.labels)):
             by_gold[name].append(case)
     recurring = [pair for pair in errors if len(errors[pair]) >= fewest_cases]
     recurring.sort(key=lambda pair: (-sum(map(len, errors[pair].values())), pair))

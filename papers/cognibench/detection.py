@@ -28,7 +28,7 @@ from ...evaluation.label_metrics import CONFUSED, confusion_metric
 from ...evaluation.measured import Score, score
 from ...evaluation.metrics import Metric, Ratios
 from ...evaluation.plain import plain, plain_fields
-from ...evaluation.rows import Row, Tally, tally
+from ...evaluation.rows import JudgedRow, Tally, tally
 from ...evaluation.units import Bools, Floats, encode
 from ...gold.goldset import Gold
 from ...jobs.experiment import Experiment
@@ -55,9 +55,9 @@ _SENTENCE_LABELS: Final[Mapping[Label, Label]] = {CLEAR: "faithful", FOUND: "inv
 _TYPES: Final[tuple[Kind, ...]] = ("factual", "cognitive")
 
 
-def by_words(rows: Iterable[Row], texts: Mapping[str, Sequence[str]]) -> tuple[Row, ...]:
+def by_words(rows: Iterable[JudgedRow], texts: Mapping[str, Sequence[str]]) -> tuple[JudgedRow, ...]:
     """Return the rows with every unit repeated for each of its words."""
-    weighted_rows: list[Row] = []
+    weighted_rows: list[JudgedRow] = []
     for row in rows:
         word_counts = []
         for text in texts[row.id]:
@@ -115,7 +115,7 @@ class DetectorScores:
 
     name: str  # the detector
     model: str  # who answered
-    rows: tuple[Row, ...]  # its answers, one row a response
+    rows: tuple[JudgedRow, ...]  # its answers, one row a response
     cells: Mapping[Weighting, Mapping[Kind, Mapping[Statistic, Score]]]
     counts: Tally  # sentences and responses by how they ended
     positives: Mapping[str, int]  # kind -> hallucinated sentences of it in gold
@@ -124,7 +124,11 @@ class DetectorScores:
 
     @classmethod
     def of(
-        cls, rows: Sequence[Row], texts: Mapping[str, Sequence[str]], comparison: ClosedLabels, **fields: Any
+        cls,
+        rows: Sequence[JudgedRow],
+        texts: Mapping[str, Sequence[str]],
+        comparison: ClosedLabels,
+        **fields: Any,
     ) -> "DetectorScores":
         """Score the answers of a detector by kind, by sentences and by words; ``fields`` are the other fields."""
         gold_labels: list[str] = []
@@ -158,7 +162,7 @@ class DetectorScores:
         return {**plain_fields(self, "rows", "cells", "counts"), **plain(self.cells), "counts": counts}
 
 
-def _kind_scores(rows: Sequence[Row], comparison: ClosedLabels) -> dict[Kind, dict[Statistic, Score]]:
+def _kind_scores(rows: Sequence[JudgedRow], comparison: ClosedLabels) -> dict[Kind, dict[Statistic, Score]]:
     """Return the score of each kind and statistic."""
     units = encode(comparison, rows)
     scores: dict[Kind, dict[Statistic, Score]] = {}
@@ -362,7 +366,7 @@ class Detectors(Experiment):
         )
 
 
-def _in_sentence_labels(row: Row) -> Row:
+def _in_sentence_labels(row: JudgedRow) -> JudgedRow:
     """Return a detector's row in CogniBench's labels."""
     labels = [_SENTENCE_LABELS.get(str(value), value) for value in row.predicted]
     return replace(row, predicted=tuple(labels))

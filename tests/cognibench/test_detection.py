@@ -12,7 +12,7 @@ from sklearn.metrics import precision_recall_fscore_support
 
 from jurist.engines.ledger import Spend
 from jurist.evaluation.closed_labels import ClosedLabels
-from jurist.evaluation.rows import Row
+from jurist.evaluation.rows import JudgedRow
 from jurist.papers.cognibench.detection import KINDS, STATISTICS, DetectorScores
 from jurist.programs.cognibench import BELOW, statement_type
 from jurist.signatures.cognibench_labels import LABELS
@@ -23,15 +23,15 @@ KIND = ClosedLabels(LABELS, GROUNDED)
 WORDS = ("one", "two words", "and three words", "七个字的中文句")
 
 
-def row(name: str, gold: Sequence[str | None], predicted: Sequence[str | None]) -> Row:
-    return Row(id=name, group=f"g{len(name) % 3}", gold=tuple(gold), predicted=tuple(predicted))
+def row(name: str, gold: Sequence[str | None], predicted: Sequence[str | None]) -> JudgedRow:
+    return JudgedRow(id=name, group=f"g{len(name) % 3}", gold=tuple(gold), predicted=tuple(predicted))
 
 
-def scored(rows: Sequence[Row]) -> DetectorScores:
+def scored(rows: Sequence[JudgedRow]) -> DetectorScores:
     return DetectorScores.of(rows, texts_of(rows), KIND, name="d", model="m", spend=Spend())
 
 
-def texts_of(rows: Sequence[Row]) -> dict[str, list[str]]:
+def texts_of(rows: Sequence[JudgedRow]) -> dict[str, list[str]]:
     return {one.id: [WORDS[place % len(WORDS)] for place in range(len(one.gold))] for one in rows}
 
 
@@ -40,7 +40,7 @@ answers = st.one_of(st.none(), labels)
 
 
 @st.composite
-def responses(draw: st.DrawFn, gaps: bool = True) -> list[Row]:
+def responses(draw: st.DrawFn, gaps: bool = True) -> list[JudgedRow]:
     rows = []
     for number in range(draw(st.integers(1, 5))):
         gold = draw(st.lists(answers, min_size=1, max_size=6))
@@ -50,7 +50,7 @@ def responses(draw: st.DrawFn, gaps: bool = True) -> list[Row]:
     return rows if labelled else [row("r", ["invented"], ["faithful"])]
 
 
-def sides(rows: Sequence[Row], kind: str) -> tuple[list[bool], list[bool], list[int]]:
+def sides(rows: Sequence[JudgedRow], kind: str) -> tuple[list[bool], list[bool], list[int]]:
     """Gold and predicted sides and words of the answered sentences of a kind, without any code of ours."""
     gold, said, words = [], [], []
     for one in rows:
@@ -65,7 +65,7 @@ def sides(rows: Sequence[Row], kind: str) -> tuple[list[bool], list[bool], list[
 
 @settings(max_examples=60)
 @given(responses())
-def test_scikit_learn_says_the_same(rows: list[Row]) -> None:
+def test_scikit_learn_says_the_same(rows: list[JudgedRow]) -> None:
     found = scored(rows)
     for weighting in ("sentence", "word"):
         macro: list[tuple[float, ...]] = []

@@ -8,7 +8,7 @@ from sklearn import metrics as sk
 from jurist.evaluation.agreement import Ceiling, human_ceiling
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.measured import measure
-from jurist.evaluation.rows import Row
+from jurist.evaluation.rows import JudgedRow
 
 KIND = ClosedLabels(("yes", "no"), {"yes"})
 LABEL_OF_MARK = {"y": "yes", "n": "no", ".": None}
@@ -42,7 +42,7 @@ def test_each_rater_is_measured_like_a_judge_against_the_others() -> None:
     rows_of_ann = []
     for unit, (golds, label) in enumerate(zip(golds_of_units, ratings["ann"], strict=True)):
         for number, gold in enumerate(golds):
-            row = Row(id=f"{unit}/{number}", group=str(unit), gold=(gold,), predicted=(label,))
+            row = JudgedRow(id=f"{unit}/{number}", group=str(unit), gold=(gold,), predicted=(label,))
             rows_of_ann.append(row)
     assert result.raters[0].measured.scores == measure(rows_of_ann, "f1", KIND).scores
     values = [score.measured["f1"].value for score in result.raters]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from jurist.errors import JudgeError
 from jurist.evaluation.checked_items import Check, CheckedItem, CheckedItems, CheckWord
-from jurist.evaluation.rows import Row
+from jurist.evaluation.rows import JudgedRow
 from jurist.evaluation.units import encode
 from jurist.evaluation.votes import Sampling
 from jurist.programs.answers.whole import Checked
@@ -128,7 +128,7 @@ def test_rates_are_shares_of_the_wanted_items(documents: list[list[tuple[CheckWo
     for number, verdicts in enumerate(documents):
         answer = items_of(verdicts) or None
         id_ = str(number)
-        rows.append(Row(id=id_, group=id_, gold=(TWO.scale.expected,), predicted=(answer,)))
+        rows.append(JudgedRow(id=id_, group=id_, gold=(TWO.scale.expected,), predicted=(answer,)))
         wanted_items += max(2, len(verdicts))
         passed_here = verdicts.count(("yes", "yes"))
         passed += passed_here

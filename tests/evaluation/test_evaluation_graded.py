@@ -10,7 +10,7 @@ from jurist.cases import Value
 from jurist.evaluation.contrasts import contrast
 from jurist.evaluation.measured import measure, objective_score, score_constant
 from jurist.evaluation.proof import prove_improvement
-from jurist.evaluation.rows import Row
+from jurist.evaluation.rows import JudgedRow
 from jurist.evaluation.scale import Scale
 from jurist.evaluation.scores import Scores
 from jurist.evaluation.sets import LabelSets
@@ -53,7 +53,7 @@ def test_differences_of_correlations_are_paired() -> None:
     assert ends_of_equals.low == -ends_of_equals.high < 0.0
 
 
-def rows_of_single_units(gold: Sequence[Value], answers: Sequence[Value]) -> list[Row]:
+def rows_of_single_units(gold: Sequence[Value], answers: Sequence[Value]) -> list[JudgedRow]:
     """Return rows of one unit, each a group of its own."""
     return rows_of(list(zip(gold, answers, strict=True)), group_size=1)
 
@@ -66,7 +66,7 @@ class ShownDifferences:
         self.kind = kind
         self.runs = self.plain = self.cautious = 0
 
-    def count(self, first: list[Row], second: list[Row]) -> None:
+    def count(self, first: list[JudgedRow], second: list[JudgedRow]) -> None:
         """Count the differences that are shown of two judges."""
         plain = permutation(first, second, self.name, self.kind, seed=self.runs, draws=399)
         cautious = permutation(first, second, self.name, self.kind, seed=self.runs, draws=399, cautious=True)
@@ -147,7 +147,7 @@ def test_a_rare_label_of_a_set_of_which_little_is_known_does_not_pass_for_sure()
 def test_a_gain_in_well_known_scores_is_still_shown(name: str) -> None:
     rng = np.random.default_rng(3)
 
-    def judge(gold: np.ndarray, sd: float) -> list[Row]:
+    def judge(gold: np.ndarray, sd: float) -> list[JudgedRow]:
         scores = np.clip(np.rint(gold + rng.normal(0, sd, len(gold))), 1, 5).astype(int)
         return rows_of_single_units(gold.tolist(), scores.tolist())
 

@@ -15,7 +15,7 @@ from scipy.special import expit, logit
 
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.intervals import BLOCKS, Interval, leaving_out
-from jurist.evaluation.rows import Row
+from jurist.evaluation.rows import JudgedRow
 
 LABELS = "abc"
 
@@ -24,7 +24,7 @@ KIND = ClosedLabels(LABELS, {"a"})
 CLOSED = ClosedLabels("ax")
 
 
-def simulated(seed: int, *, groups: int, accuracy: float, missing: float = 0.0) -> list[Row]:
+def simulated(seed: int, *, groups: int, accuracy: float, missing: float = 0.0) -> list[JudgedRow]:
     """Return groups of one to five units; gold depends on the place only, so that two seeds share it."""
     truth = random.Random(7)
     noise = random.Random(seed)
@@ -33,7 +33,7 @@ def simulated(seed: int, *, groups: int, accuracy: float, missing: float = 0.0) 
         gold = tuple(truth.choice(LABELS) for _ in range(truth.randint(1, 5)))
         answers = [label if noise.random() < accuracy else noise.choice(LABELS) for label in gold]
         with_gaps = tuple(None if noise.random() < missing else answer for answer in answers)
-        rows.append(Row(id=str(place), group=f"{place:04d}", gold=gold, predicted=with_gaps))
+        rows.append(JudgedRow(id=str(place), group=f"{place:04d}", gold=gold, predicted=with_gaps))
     return rows
 
 
@@ -51,7 +51,7 @@ def test_groups_that_are_named_by_their_kind_are_no_surer() -> None:
     assert ends.high - ends.low == pytest.approx(2 * 1.96 * 0.5 / np.sqrt(2 * BLOCKS), rel=0.1)
 
 
-def values_without_each_group(rows: Sequence[Row], name: str) -> list[float]:
+def values_without_each_group(rows: Sequence[JudgedRow], name: str) -> list[float]:
     """Return the metric without each group in turn, where each row is a group."""
     values = []
     for place in range(len(rows)):
@@ -61,7 +61,7 @@ def values_without_each_group(rows: Sequence[Row], name: str) -> list[float]:
     return values
 
 
-def divisors(rows: Sequence[Row], name: str) -> list[float]:
+def divisors(rows: Sequence[JudgedRow], name: str) -> list[float]:
     """Return what a metric divides by, counted one by one."""
     golds = Counter[str]()
     answers = Counter[str]()
@@ -81,7 +81,7 @@ def divisors(rows: Sequence[Row], name: str) -> list[float]:
     return [of_positive.get(name, units)]
 
 
-def degrees_by_hand(rows: Sequence[Row], name: str) -> float:
+def degrees_by_hand(rows: Sequence[JudgedRow], name: str) -> float:
     """Return Kish's effective number of groups less 1; a group counts by what the divisors lack without it."""
     weights = np.zeros(len(rows))
     for place in range(len(rows)):
@@ -153,7 +153,7 @@ def test_a_class_without_an_error_is_not_certain() -> None:
 
 @pytest.mark.parametrize("name", ["balanced_accuracy", "macro_f1"])
 def test_classes_without_an_error_may_get_theirs_in_the_same_groups(name: str) -> None:
-    rows = [Row(id=str(n), group=str(n), gold=("a", "x"), predicted=("a", "x")) for n in range(12)]
+    rows = [JudgedRow(id=str(n), group=str(n), gold=("a", "x"), predicted=("a", "x")) for n in range(12)]
     assert ends_of(interval(rows, name, CLOSED)) == pytest.approx(clopper_pearson(12, 12), abs=1e-9)
 
 
@@ -171,7 +171,7 @@ def test_repeating_every_unit_within_its_group_adds_no_certainty(name: str) -> N
 
 @pytest.mark.parametrize(("name", "low"), [("f1", 0.0), ("kappa", -1.0)])
 def test_one_group_gives_the_whole_range(name: str, low: float) -> None:
-    rows = [Row(id="1", group="g", gold=("a", "b"), predicted=("a", "b"))]
+    rows = [JudgedRow(id="1", group="g", gold=("a", "b"), predicted=("a", "b"))]
     kind = ClosedLabels("ab", {"a"})
     assert interval(rows, name, kind) == Interval(low=low, high=1.0, groups=1)
     assert difference(rows, rows, name, kind) == Interval(low=low - 1.0, high=1.0 - low, groups=1)

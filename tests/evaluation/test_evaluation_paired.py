@@ -17,12 +17,12 @@ from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.measured import objective_score
 from jurist.evaluation.paired import McNemar, compare_pair, holm, limits, sign_test
 from jurist.evaluation.permutation import permute
-from jurist.evaluation.rows import Row
+from jurist.evaluation.rows import JudgedRow
 from jurist.evaluation.scale import resolve
 from jurist.evaluation.units import encode
 
 
-def rows_of(gold: Sequence[str], answers: Sequence[str]) -> list[Row]:
+def rows_of(gold: Sequence[str], answers: Sequence[str]) -> list[JudgedRow]:
     """One group per string, one unit per character, '-' for a missing answer."""
     rows = []
     for place, (gold_marks, answer_marks) in enumerate(zip(gold, answers, strict=True)):
@@ -56,7 +56,9 @@ def test_mcnemar_on_rows_counts_missing_as_wrong_and_sides_if_there_are_any() ->
     assert (sided.b, sided.c) == (2, 2)
 
 
-def systems(seed: int, *, groups: int, largest: int, labels: str = "ab") -> tuple[list[Row], list[Row]]:
+def systems(
+    seed: int, *, groups: int, largest: int, labels: str = "ab"
+) -> tuple[list[JudgedRow], list[JudgedRow]]:
     """Return the random answers of two systems, with gaps, to groups of up to so many units."""
     rng = random.Random(seed)
 
@@ -69,7 +71,9 @@ def systems(seed: int, *, groups: int, largest: int, labels: str = "ab") -> tupl
     return rows_of(gold, first), rows_of(gold, second)
 
 
-def enumerated(first: list[Row], second: list[Row], name: str, kind: ClosedLabels) -> tuple[float, float]:
+def enumerated(
+    first: list[JudgedRow], second: list[JudgedRow], name: str, kind: ClosedLabels
+) -> tuple[float, float]:
     """Return the one-sided p, better and worse, by swapping rows; the systems must have no gaps."""
     differences = []
     for swap in itertools.product([False, True], repeat=len(first)):
@@ -88,7 +92,7 @@ def enumerated(first: list[Row], second: list[Row], name: str, kind: ClosedLabel
     return float(better), float(worse)
 
 
-def without_gaps(rows: list[Row]) -> list[Row]:
+def without_gaps(rows: list[JudgedRow]) -> list[JudgedRow]:
     """Return rows with "b" in the place of each missing answer."""
     filled = []
     for row_with_gaps in rows:
@@ -118,7 +122,7 @@ def test_a_rare_class_of_which_little_is_known_does_not_pass_for_sure() -> None:
     """One judge misses more, the other alarms more, both with the same balanced accuracy in the long run."""
     rng = np.random.default_rng(1)
 
-    def judge(gold: list[str], error_rates: dict[str, float]) -> list[Row]:
+    def judge(gold: list[str], error_rates: dict[str, float]) -> list[JudgedRow]:
         answers = []
         for marks in gold:
             group_answers = ""

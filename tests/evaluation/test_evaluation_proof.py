@@ -12,13 +12,13 @@ from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.clustered_t import ClusteredT
 from jurist.evaluation.paired import ProofOutcome
 from jurist.evaluation.proof import Proof, level_of, prove_improvement
-from jurist.evaluation.rows import Row
+from jurist.evaluation.rows import JudgedRow
 from jurist.evaluation.units import encode
 
 SIDED = ClosedLabels("ab", {"a"})
 
 
-def rows_of(answers: Sequence[str], *, gold: str = "ab") -> list[Row]:
+def rows_of(answers: Sequence[str], *, gold: str = "ab") -> list[JudgedRow]:
     """Return a group for each string; gold repeats ``gold``; '+' right, 'x' wrong, '-' abstained, '!' failed case."""
     wrong = {"a": "b", "b": "a"}
     rows = []
@@ -28,7 +28,7 @@ def rows_of(answers: Sequence[str], *, gold: str = "ab") -> list[Row]:
         for label, mark in zip(labels, marks, strict=True):
             predicted.append({"+": label, "x": wrong[label]}.get(mark))
         rows.append(
-            Row(
+            JudgedRow(
                 id=f"c{place}",
                 group=f"g{place}",
                 gold=labels,
@@ -195,7 +195,7 @@ def test_many_groups_have_no_warning() -> None:
 def test_unlabelled_units_count_nowhere() -> None:
     basic = rows_of(["+x"] * 12)
     compiled = rows_of(["++"] * 12)
-    unlabelled = [Row(id="u", group="u", gold=(None, None), predicted=("a", None))]
+    unlabelled = [JudgedRow(id="u", group="u", gold=(None, None), predicted=("a", None))]
     card = prove_improvement(basic, compiled, "f1", SIDED).to_card()
     card_with_unlabelled = prove_improvement(basic + unlabelled, compiled + unlabelled, "f1", SIDED).to_card()
     assert card_with_unlabelled["scores"] == card["scores"]
@@ -203,7 +203,9 @@ def test_unlabelled_units_count_nowhere() -> None:
     assert card_with_unlabelled["counts"]["basic"]["cases"]["unlabelled"] == 1
 
 
-THREE_LABELS = [Row(id=str(n), group=str(n), gold=tuple("abc"), predicted=tuple("abc")) for n in range(12)]
+THREE_LABELS = [
+    JudgedRow(id=str(n), group=str(n), gold=tuple("abc"), predicted=tuple("abc")) for n in range(12)
+]
 TWO_EXCHANGED = [replace(row, predicted=tuple("bac")) for row in THREE_LABELS]
 
 

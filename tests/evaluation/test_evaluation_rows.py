@@ -7,7 +7,7 @@ from measures import row
 
 from jurist.errors import JuristError, UsageError
 from jurist.evaluation.closed_labels import ClosedLabels
-from jurist.evaluation.rows import Counts, Row, matched, tally
+from jurist.evaluation.rows import Counts, JudgedRow, matched, tally
 from jurist.evaluation.units import encode
 
 
@@ -46,7 +46,7 @@ def test_the_counts_add_up(cases: list[tuple[str, bool]]) -> None:
         ([row("1", "a", "a", group="h"), row("2", "a", "a")], "case '1' has another gold label or group"),
     ],
 )
-def test_pairing_refuses(second: list[Row], message: str) -> None:
+def test_pairing_refuses(second: list[JudgedRow], message: str) -> None:
     with pytest.raises(JuristError, match=message):
         matched([row("1", "a", "b"), row("2", "a", "b")], second)
 
@@ -68,7 +68,7 @@ def test_pairing_goes_by_id() -> None:
     ],
 )
 def test_encoding_refuses(
-    rows: list[Row], labels: str, positive: str, error: type[JuristError], message: str
+    rows: list[JudgedRow], labels: str, positive: str, error: type[JuristError], message: str
 ) -> None:
     with pytest.raises(error, match=message):
         encode(ClosedLabels(labels, frozenset(positive)), rows)

@@ -8,7 +8,7 @@ from jurist.cases import Values
 from jurist.errors import JuristError
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.disagreements import count_flips
-from jurist.evaluation.rows import Row
+from jurist.evaluation.rows import JudgedRow
 from jurist.evaluation.scale import Scale
 from jurist.evaluation.scores import Scores
 from jurist.evaluation.sets import LabelSets
@@ -16,13 +16,13 @@ from jurist.evaluation.sets import LabelSets
 LABELS = ClosedLabels(("yes", "no"), frozenset({"no"}))
 SCORES = Scores(low=0, high=10)
 LABEL_SETS = LabelSets(("a", "b", "c"))
-FAILED = Row(id="f", group="g", gold=("yes",), predicted=(None,), failed=True)
+FAILED = JudgedRow(id="f", group="g", gold=("yes",), predicted=(None,), failed=True)
 labels = st.sampled_from(["yes", "no"])
 
 
-def row(number: int, before: Values, after: Values) -> Row:
+def row(number: int, before: Values, after: Values) -> JudgedRow:
     """Return a case that was answered as it is, and with its text changed; two cases are of one group."""
-    return Row(id=str(number), group=f"g{number // 2}", gold=before, predicted=after)
+    return JudgedRow(id=str(number), group=f"g{number // 2}", gold=before, predicted=after)
 
 
 @pytest.mark.parametrize(

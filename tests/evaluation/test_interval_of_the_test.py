@@ -19,7 +19,7 @@ from jurist.evaluation.criterion_pairs import compare_by_criterion
 from jurist.evaluation.intervals import Interval
 from jurist.evaluation.paired import compare_pair, holm, holm_levels
 from jurist.evaluation.proof import level_of
-from jurist.evaluation.rows import Row
+from jurist.evaluation.rows import JudgedRow
 from jurist.evaluation.scale import Scale
 from jurist.evaluation.scores import Scores
 from jurist.evaluation.sets import LabelSets, ObjectSets
@@ -55,10 +55,10 @@ METRICS = [(name, metric) for name, kind in KINDS.items() for metric in kind.sca
 
 def draw_systems(
     kind: Kind, seed: int, groups: int, largest: int, accuracies: Sequence[float]
-) -> list[list[Row]]:
+) -> list[list[JudgedRow]]:
     """Return the rows of systems that are right so often, and else answer anything, or nothing."""
     rng = random.Random(seed)
-    systems: list[list[Row]] = [[] for _ in accuracies]
+    systems: list[list[JudgedRow]] = [[] for _ in accuracies]
     for group in range(groups):
         name = f"{group:03d}"
         gold = tuple(kind.draw(rng) for _ in range(rng.randint(1, largest)))
@@ -69,7 +69,7 @@ def draw_systems(
                 if rng.random() < accuracy:
                     answer = value
                 answers.append(answer)
-            rows.append(Row(id=name, group=name, gold=gold, predicted=tuple(answers)))
+            rows.append(JudgedRow(id=name, group=name, gold=gold, predicted=tuple(answers)))
     return systems
 
 
@@ -131,14 +131,14 @@ def test_contrasts_agree_with_their_intervals_after_holm(seed: int, accuracies: 
 @given(seed=st.integers(0, 10_000), accuracy=st.floats(0, 1))
 def test_criteria_agree_with_their_intervals_after_holm(seed: int, accuracy: float) -> None:
     rng = random.Random(seed)
-    first: list[Row] = []
-    second: list[Row] = []
+    first: list[JudgedRow] = []
+    second: list[JudgedRow] = []
     for number in range(20):
         gold = (Rated("fit", rng.choice("ab")), Rated("tone", rng.randint(1, 5)))
         for rows, rate in ((first, accuracy), (second, 0.5)):
             fit = gold[0] if rng.random() < rate else Rated("fit", rng.choice("ab"))
             tone = gold[1] if rng.random() < rate else Rated("tone", rng.randint(1, 5))
-            rows.append(Row(id=str(number), group=str(number), gold=gold, predicted=(fit, tone)))
+            rows.append(JudgedRow(id=str(number), group=str(number), gold=gold, predicted=(fit, tone)))
     for criterion in compare_by_criterion(TWO_CRITERIA, first, second, seed=0, tested=0.025).values():
         assert side_of(criterion.interval) == SIDE_OF_DIRECTION[criterion.direction]
         assert (criterion.direction is not None) == (min(criterion.corrected) < 0.025)

@@ -8,7 +8,7 @@ from scipy.special import ndtr
 
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.power import ASSUMED_RIGHT, AnswerPool, assume_answers
-from jurist.evaluation.rows import Row
+from jurist.evaluation.rows import JudgedRow
 from jurist.evaluation.scale import Scale
 from jurist.evaluation.scores import Scores
 from jurist.evaluation.sets import LabelSets
@@ -30,7 +30,7 @@ def labelled(kind: Scale, units: int = 200, size: int = 1, rare: float = 0.4) ->
     rows = []
     for unit, code in enumerate(np.random.default_rng(1).choice(len(values), units, p=shares).tolist()):
         gold = (values[code],)
-        rows.append(Row(id=f"{unit:04}", group=f"{unit // size:04}", gold=gold, predicted=gold))
+        rows.append(JudgedRow(id=f"{unit:04}", group=f"{unit // size:04}", gold=gold, predicted=gold))
     return encode(kind, rows)
 
 

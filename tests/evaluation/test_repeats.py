@@ -19,13 +19,13 @@ from jurist.evaluation.contrasts import consistency, contrast, corrected, spread
 from jurist.evaluation.measured import objective_score
 from jurist.evaluation.permutation import permute
 from jurist.evaluation.proof import prove_improvement
-from jurist.evaluation.rows import Row
+from jurist.evaluation.rows import JudgedRow
 from jurist.evaluation.units import encode
 
 KIND = ClosedLabels(("x", "y"), {"y"})
 
 
-def rows_of(gold: str, answers: str, group_size: int = 1) -> list[Row]:
+def rows_of(gold: str, answers: str, group_size: int = 1) -> list[JudgedRow]:
     """Return a row for each mark, '-' for a missing answer."""
     pairs = []
     for label, mark in zip(gold, answers, strict=True):
@@ -33,7 +33,7 @@ def rows_of(gold: str, answers: str, group_size: int = 1) -> list[Row]:
     return pairs_of(pairs, group_size=group_size)
 
 
-def draw(seed: int, gold: str, accuracy: float, repeats: int, group_size: int = 1) -> list[list[Row]]:
+def draw(seed: int, gold: str, accuracy: float, repeats: int, group_size: int = 1) -> list[list[JudgedRow]]:
     """Return repeats of a judge that is right that often."""
     rng = np.random.default_rng(seed)
     wrong = {"x": "y", "y": "x"}
@@ -144,7 +144,7 @@ def test_holm_goes_over_all_tests() -> None:
     assert corrected([]) == ()
 
 
-def unlabelled(cases: Sequence[str]) -> list[list[Row]]:
+def unlabelled(cases: Sequence[str]) -> list[list[JudgedRow]]:
     """Return repeats of cases with one unit each; a case has a mark for each repeat, '-' for no answer."""
     repeats = []
     for answers in zip(*cases, strict=True):

@@ -175,7 +175,7 @@ def test_what_is_imported_by_a_rule_reads_back_with_the_same_ratings(
     wanted = {case.id: merge_case(case, rule) for case in before.cases}
     for case in again.cases:
         assert case.ratings == wanted[case.id].ratings
-        assert (case.gold if case.known else None) == wanted[case.id].gold
+        assert (case.gold if case.labels else None) == wanted[case.id].gold
     # the file says itself what is ambiguous: adjudicated takes its labels as they are
     assert strata(before, rule).ambiguous == strata(again).ambiguous
     convert_gold(out, judge, raw, merge="adjudicated")

@@ -99,7 +99,7 @@ def test_each_part_has_both_sides_where_three_groups_have(kinds: list[tuple[str,
     if min(counts["send"], counts["hold"]) >= 3:
         split = Gold.of(rows, CHECK).split(seed)
         for part in PARTS:
-            assert {case.known[0] for case in split.part(part)} == {"send", "hold"}
+            assert {case.labels[0] for case in split.part(part)} == {"send", "hold"}
     elif len(counts) == 2:
         with pytest.raises(GoldError, match="both sides of the labels"):
             Gold.of(rows, CHECK).split(seed)

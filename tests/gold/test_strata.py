@@ -50,7 +50,7 @@ def test_the_strata_add_up_and_agree_with_merging(made: list[tuple[Any, dict[str
     gold = Gold.of(rows, FECT, labelled=False)
     found = strata(gold, rule)
     assert found.labelled + sum(found.ambiguous.values()) + found.unlabelled == len(rows)
-    known = [case for case in gold.cases if merge_case(case, rule).known]
+    known = [case for case in gold.cases if merge_case(case, rule).labels]
     assert found.labelled == len(known)
     rated = [case.id for case in gold.cases if case.ratings and case not in known]
     assert sum(found.ambiguous.values()) == len(rated)

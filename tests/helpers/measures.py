@@ -10,7 +10,7 @@ from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.intervals import Interval, metric_interval
 from jurist.evaluation.paired import McNemar, compare_pair
 from jurist.evaluation.permutation import Permutation, permute
-from jurist.evaluation.rows import Row
+from jurist.evaluation.rows import JudgedRow
 from jurist.evaluation.scale import MetricLike, Scale, resolve
 from jurist.evaluation.units import encode
 
@@ -25,17 +25,17 @@ class Bounds:
     best: float
 
 
-def rows_of(pairs: Sequence[tuple[Any, Any]], *, group_size: int = 2) -> list[Row]:
+def rows_of(pairs: Sequence[tuple[Any, Any]], *, group_size: int = 2) -> list[JudgedRow]:
     """One row per unit, groups of ``group_size`` neighbours."""
     return [
-        Row(id=f"{place:03d}", group=str(place // group_size), gold=(gold,), predicted=(answer,))
+        JudgedRow(id=f"{place:03d}", group=str(place // group_size), gold=(gold,), predicted=(answer,))
         for place, (gold, answer) in enumerate(pairs)
     ]
 
 
-def row(key: str, gold: str, predicted: str, *, group: str = "g", failed: bool = False) -> Row:
+def row(key: str, gold: str, predicted: str, *, group: str = "g", failed: bool = False) -> JudgedRow:
     """A row from one character per unit, '-' for none."""
-    return Row(id=key, group=group, gold=_values(gold), predicted=_values(predicted), failed=failed)
+    return JudgedRow(id=key, group=group, gold=_values(gold), predicted=_values(predicted), failed=failed)
 
 
 def _values(marks: str) -> tuple[str | None, ...]:
@@ -43,12 +43,12 @@ def _values(marks: str) -> tuple[str | None, ...]:
 
 
 def value_of(metric: MetricLike, gold: Sequence[Any], predicted: Sequence[Any], comparison: Scale) -> float:
-    row = Row(id="all", group="all", gold=tuple(gold), predicted=tuple(predicted))
+    row = JudgedRow(id="all", group="all", gold=tuple(gold), predicted=tuple(predicted))
     return resolve(metric, comparison).of(encode(comparison, [row]))
 
 
 def scores(
-    rows: Sequence[Row], comparison: Scale, metrics: Sequence[MetricLike] | None = None
+    rows: Sequence[JudgedRow], comparison: Scale, metrics: Sequence[MetricLike] | None = None
 ) -> dict[str, Bounds]:
     """The metrics of every table, or other ones, by name."""
     units = encode(comparison, rows)
@@ -62,13 +62,13 @@ def scores(
     return bounds
 
 
-def interval(rows: Sequence[Row], metric: MetricLike, comparison: Scale) -> Interval:
+def interval(rows: Sequence[JudgedRow], metric: MetricLike, comparison: Scale) -> Interval:
     return metric_interval(encode(comparison, rows), resolve(metric, comparison))
 
 
 def difference(
-    first: Sequence[Row],
-    second: Sequence[Row],
+    first: Sequence[JudgedRow],
+    second: Sequence[JudgedRow],
     metric: MetricLike,
     comparison: Scale,
     level: float = 0.95,
@@ -79,8 +79,8 @@ def difference(
 
 
 def permutation(
-    first: Sequence[Row],
-    second: Sequence[Row],
+    first: Sequence[JudgedRow],
+    second: Sequence[JudgedRow],
     metric: MetricLike,
     comparison: Scale,
     *,
@@ -94,12 +94,12 @@ def permutation(
     return permute(encode(comparison, first, second), resolved, seed=seed, cautious=cautious)
 
 
-def mcnemar_of(first: Sequence[Row], second: Sequence[Row], comparison: Scale) -> McNemar | None:
+def mcnemar_of(first: Sequence[JudgedRow], second: Sequence[JudgedRow], comparison: Scale) -> McNemar | None:
     units = encode(comparison, first, second)
     return compare_pair(units, resolve(comparison.default, comparison), seed=0, tested=0.05).mcnemar
 
 
-def noisy(seed: int, noise: float, kind: Callable[[float], Any] = round) -> list[Row]:
+def noisy(seed: int, noise: float, kind: Callable[[float], Any] = round) -> list[JudgedRow]:
     """Rows with scores from 1 to 5, three of a group; the gold is the same for all seeds."""
     truth = np.random.default_rng(7)
     rng = np.random.default_rng(seed)
@@ -108,5 +108,5 @@ def noisy(seed: int, noise: float, kind: Callable[[float], Any] = round) -> list
         gold = float(truth.uniform(1, 5))
         answer = float(np.clip(gold + rng.normal(0, noise), 1, 5))
         group = f"g{place // 3:02d}"
-        rows.append(Row(id=str(place), group=group, gold=(kind(gold),), predicted=(kind(answer),)))
+        rows.append(JudgedRow(id=str(place), group=group, gold=(kind(gold),), predicted=(kind(answer),)))
     return rows

@@ -245,15 +245,15 @@ def test_a_margin_wide_enough_lets_a_judge_through() -> None:
     from jurist.evaluation.closed_labels import ClosedLabels
     from jurist.evaluation.contrasts import contrast
     from jurist.evaluation.disagreements import fewest_labels
-    from jurist.evaluation.rows import Row
+    from jurist.evaluation.rows import JudgedRow
 
     labels = ClosedLabels(("yes", "no"), {"yes"})
     gold = ["yes", "no"] * 40
-    old = [Row(id=f"{n:03}", group=f"{n}", gold=(one,), predicted=(one,)) for n, one in enumerate(gold)]
+    old = [JudgedRow(id=f"{n:03}", group=f"{n}", gold=(one,), predicted=(one,)) for n, one in enumerate(gold)]
     new = list(old)
     for place in (3, 20, 41):
         other = "no" if gold[place] == "yes" else "yes"
-        new[place] = Row(id=f"{place:03}", group=f"{place}", gold=(gold[place],), predicted=(other,))
+        new[place] = JudgedRow(id=f"{place:03}", group=f"{place}", gold=(gold[place],), predicted=(other,))
     test = contrast(("new", [new]), ("old", [old]), "accuracy", labels)
     lowest = -test.interval.low
     outcomes = []

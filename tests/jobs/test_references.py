@@ -17,7 +17,7 @@ import jurist
 from jurist.cases import Case
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.measured import warn_if_lopsided
-from jurist.evaluation.rows import Row
+from jurist.evaluation.rows import JudgedRow
 from jurist.jobs.references import NAMES, References, score_references, score_references_beside
 from jurist.programs.faithqa.writing import FAITHQA_QUERIES
 from jurist.programs.fect import FECT
@@ -130,7 +130,7 @@ def test_a_generator_has_none() -> None:
 )
 def test_answers_that_tell_little_apart_are_told_of(gold: str, said: str, words: list[str]) -> None:
     rows = [
-        Row(id=str(n), group="", gold=(g,), predicted=(s,))
+        JudgedRow(id=str(n), group="", gold=(g,), predicted=(s,))
         for n, (g, s) in enumerate(zip(gold, said, strict=True))
     ]
     found = warn_if_lopsided("j", rows, ClosedLabels(("a", "b", "c"), {"b"}))
@@ -139,8 +139,8 @@ def test_answers_that_tell_little_apart_are_told_of(gold: str, said: str, words:
 
 def test_the_constant_answer_is_the_one_that_fits_the_rows_it_may_learn_from() -> None:
     cases = _gold("fect").cases
-    positive = [case for case in cases if case.known == ("non_factual",)]
-    negative = [case for case in cases if case.known == ("factual",)]
+    positive = [case for case in cases if case.labels == ("non_factual",)]
+    negative = [case for case in cases if case.labels == ("factual",)]
     judge = replace(FECT, metric="accuracy")
     learn, asked = [*positive[:8], *negative[:2]], [*positive[8:10], *negative[2:10]]
     learned = score_references(judge, [replace(case, group=case.id) for case in learn], asked).constant

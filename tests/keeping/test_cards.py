@@ -15,7 +15,7 @@ from small import FAST, OWN, cli, ok, replies, write_jsonl
 
 import jurist
 from jurist.evaluation.proof import prove_improvement
-from jurist.evaluation.rows import Row
+from jurist.evaluation.rows import JudgedRow
 from jurist.keeping.artifacts import Store
 from jurist.keeping.card import Card, CardContent
 from jurist.keeping.card_parts import DecisionCard, GoldFileCard, WordsCard
@@ -52,13 +52,13 @@ def answer(label: str) -> dict[str, Any]:
     return {**told, "probability": [0.75], "drawn": 1, "reasoning": "", "error": ""}
 
 
-def proven_rows(right: int) -> list[Row]:
+def proven_rows(right: int) -> list[JudgedRow]:
     rows = []
     for number in range(20):
         gold = "true" if number % 2 else "false"
         wrong = "false" if number % 2 else "true"
         said = gold if number < right else wrong
-        rows.append(Row(id=f"c{number}", group=f"g{number}", gold=(gold,), predicted=(said,)))
+        rows.append(JudgedRow(id=f"c{number}", group=f"g{number}", gold=(gold,), predicted=(said,)))
     return rows
 
 

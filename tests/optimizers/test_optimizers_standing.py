@@ -11,7 +11,7 @@ from worlds import World, board_of, job_of, simulator
 
 from jurist.cases import Case
 from jurist.engines.ledger import Spend
-from jurist.evaluation.rows import Row
+from jurist.evaluation.rows import JudgedRow
 from jurist.optimizers.board import Board, Candidate
 from jurist.optimizers.objective import Objective, Outcome
 from jurist.optimizers.standing import Credit, Scored, outdoes, standings
@@ -23,7 +23,7 @@ OBJECTIVE = Objective(judge=JUDGE)
 
 def outcome(number: int, right: bool, gold: str = "reject") -> Outcome:
     other = "accept" if gold == "reject" else "reject"
-    row = Row(
+    row = JudgedRow(
         id=str(number), group=str(number), gold=(gold,), predicted=(gold if right else other,), failed=False
     )
     verdict = Verdict(id=str(number), status="verdict", values=row.predicted)

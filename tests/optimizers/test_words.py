@@ -272,7 +272,7 @@ def test_support_signals_find_what_no_word_tells(tmp_path: Path) -> None:
     judge, rows = judge_of("support", tmp_path)
     fits = _fits(judge, rows)
     (criterion,) = fits.criteria
-    new = [case for case in Gold.of(claims(100, seed=5), judge, "new").cases if case.known]
+    new = [case for case in Gold.of(claims(100, seed=5), judge, "new").cases if case.labels]
     units = UnitTexts(judge, new)
     predicted = criterion.decisive_fits[None].predict(units, range(len(new)))
     right = sum(value == gold for value, gold in zip(predicted, units.gold, strict=True))

@@ -20,7 +20,7 @@ import jurist
 from jurist.evaluation.criteria import Rated
 from jurist.evaluation.criterion_pairs import compare_by_criterion
 from jurist.evaluation.measured import measure
-from jurist.evaluation.rows import Row
+from jurist.evaluation.rows import JudgedRow
 from jurist.gold.goldset import Gold
 from jurist.gold.label_journal import LabelJournal
 from jurist.gold.sheets import open_lines
@@ -117,14 +117,14 @@ VALUES = st.tuples(
 )
 
 
-def rows_of(pairs: list[tuple[Any, Any]]) -> list[Row]:
+def rows_of(pairs: list[tuple[Any, Any]]) -> list[JudgedRow]:
     def rated(values: tuple[Any, ...]) -> tuple[Any, ...]:
         return tuple(
             None if value is None else Rated(name, value) for name, value in zip(SCALES, values, strict=True)
         )
 
     return [
-        Row(id=str(place), group=f"g{place // 2}", gold=rated(gold), predicted=rated(said))
+        JudgedRow(id=str(place), group=f"g{place // 2}", gold=rated(gold), predicted=rated(said))
         for place, (gold, said) in enumerate(pairs)
     ]
 

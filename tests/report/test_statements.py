@@ -12,7 +12,7 @@ import pytest
 from jurist.evaluation.checked_items import Check, CheckedItem
 from jurist.evaluation.measured import score
 from jurist.evaluation.proof import prove_improvement
-from jurist.evaluation.rows import Row
+from jurist.evaluation.rows import JudgedRow
 from jurist.evaluation.scale import resolve
 from jurist.evaluation.units import encode
 from jurist.jobs.references import LEARNERS, Reference, References
@@ -32,13 +32,13 @@ GROUPS = 40
 USE = ("jurist run", "jurist serve", "jurist gate")
 
 
-def rows(pattern: str) -> list[Row]:
+def rows(pattern: str) -> list[JudgedRow]:
     """Return the answers of forty groups: ``+`` is right, ``x`` wrong; patterns divided by a bar take turns."""
     patterns, answers = pattern.split("|"), []
     for group in range(GROUPS):
         signs = patterns[group % len(patterns)]
         said = tuple(gold if sign == "+" else OTHER[gold] for gold, sign in zip(GOLD, signs, strict=True))
-        answers.append(Row(id=f"c{group}", group=f"g{group}", gold=GOLD, predicted=said))
+        answers.append(JudgedRow(id=f"c{group}", group=f"g{group}", gold=GOLD, predicted=said))
     return answers
 
 
@@ -143,7 +143,7 @@ SITUATIONS["not shown, and a gain for which 200 labels are too few"] = Situation
 NEVER = ("ship", "No language model is needed", "do not need this judge", "people said", "human ceiling")
 
 
-def proof_lines(basic: list[Row], compiled: list[Row]) -> list[dict[str, Any]]:
+def proof_lines(basic: list[JudgedRow], compiled: list[JudgedRow]) -> list[dict[str, Any]]:
     """Return the lines that keep the answers of both prompts on the sealed test."""
     lines = []
     for basic_row, compiled_row in zip(basic, compiled, strict=True):
@@ -230,7 +230,7 @@ def test_the_report_of_a_generator_counts_documents_and_names_no_label() -> None
     right, wrong = (passing,) * scale.items, (failing,) * scale.items
     values = [wrong if number < 4 else right for number in range(30)]
     answers = [
-        Row(id=f"c{number}", group=f"g{number}", gold=(scale.expected,), predicted=(value,))
+        JudgedRow(id=f"c{number}", group=f"g{number}", gold=(scale.expected,), predicted=(value,))
         for number, value in enumerate(values)
     ]
     proof = prove_improvement(answers, answers, judge.metric, judge.comparison)

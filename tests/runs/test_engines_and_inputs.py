@@ -187,7 +187,7 @@ def test_labels_prove_it_and_a_sheet_of_review_is_gold(kind: str, engine: str, s
     ok(*imported, "--output", elsewhere / "gold.jsonl")
     gold = jurist.Gold.load(elsewhere / "gold.jsonl", jurist.judge(f"judges.py:{kind}"))
     assert len(gold.cases) == 10
-    assert all(case.known for case in gold.cases)
+    assert all(case.labels for case in gold.cases)
 
 
 def label_of_sheet(inputs: Any) -> str:
