@@ -13,14 +13,14 @@ from jurist.keeping.copying import copy_version
 from jurist.keeping.verifying import with_verifiers
 from jurist.programs.catalogue import find
 
-CODE = OWN.replace("import jurist\n", "import jurist\nimport own_measures.shares\n")
+CODE = OWN.replace("import jurist\n", "import jurist\nimport gate_measures.shares\n")
 
 
 def write_project() -> None:
     """Write a judge with code that imports a package, labels, rows to judge, and an instruction."""
-    Path("judges/own_measures").mkdir(parents=True)
-    Path("judges/own_measures/__init__.py").touch()
-    Path("judges/own_measures/shares.py").write_text("HALF = 0.5\n")
+    Path("judges/gate_measures").mkdir(parents=True)
+    Path("judges/gate_measures/__init__.py").touch()
+    Path("judges/gate_measures/shares.py").write_text("HALF = 0.5\n")
     Path("judges/own.py").write_text(CODE)
     rows = []
     for number, row in enumerate(replies(30)):
@@ -50,15 +50,15 @@ def add_cascade() -> str:
 MADE: dict[str, tuple[Callable[[], str], list[str]]] = {
     "a judge with code": (
         lambda: add_version("judges/own.py"),
-        ["judges/own_measures/__init__.py", "judges/own_measures/shares.py", "judges/own.py"],
+        ["judges/gate_measures/__init__.py", "judges/gate_measures/shares.py", "judges/own.py"],
     ),
     "a file named by its whole path": (
         lambda: add_version(str(Path("judges/own.py").resolve())),
-        ["own_measures/__init__.py", "own_measures/shares.py", "own.py"],
+        ["gate_measures/__init__.py", "gate_measures/shares.py", "own.py"],
     ),
     "a cascade of judges with code": (
         add_cascade,
-        ["judges/own_measures/__init__.py", "judges/own_measures/shares.py", "judges/own.py"],
+        ["judges/gate_measures/__init__.py", "judges/gate_measures/shares.py", "judges/own.py"],
     ),
 }
 
