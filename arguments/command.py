@@ -46,9 +46,8 @@ class Parser(argparse.ArgumentParser):
     parsed_words: Sequence[str] = ()  # the words that were parsed last
 
     def __init__(self, *args: Any, **settings: Any) -> None:
-        self.general_actions: list[
-            argparse.Action
-        ] = []  # what argparse and :class:`Parser` declare, as ``--help``
+        # what argparse and :class:`Parser` declare, as ``--help``
+        self.general_actions: list[argparse.Action] = []
         self.option_actions: list[argparse.Action] = []  # the options of the command, once they are declared
         super().__init__(*args, **settings)
 

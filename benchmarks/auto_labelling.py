@@ -109,9 +109,8 @@ def made(model: Model, gold: Gold, split: Split, samples: int, seed: int) -> Ite
     asked, spends, drawn = {}, {}, {"full": samples, "single": 1, "basic": samples}
     for part, program in (("full", shown), ("single", shown), ("basic", basic)):
         context = CallContext.fresh()
-        lm = connect(
-            default_temperature(model, samples), context
-        )  # one draw is at the temperature of several
+        # One draw has the temperature of several draws.
+        lm = connect(default_temperature(model, samples), context)
         settings = AskSettings(sampling=Sampling(samples=drawn[part]))
         asker = Asker(judge=COGNIBENCH, program=program, lm=lm, settings=settings)
         asked[part] = answers(asker, split.test, alone=part == "basic")

@@ -294,9 +294,8 @@ def _unread_proposals(counts_by_kind: Mapping[str, int]) -> int:
     """Return how many proposals could not be read."""
     total = 0
     for kind, count in counts_by_kind.items():
-        if not kind.endswith(
-            " in a row"
-        ):  # how many of a kind followed each other is counted beside that kind
+        # A count of those in a row stands beside the count of all of its kind.
+        if not kind.endswith(" in a row"):
             total += count
     return total
 

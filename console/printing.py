@@ -49,9 +49,8 @@ class Result:
     code: int = 0  # the exit code
 
 
-_standard_outputs: list[
-    TextIO
-] = []  # one of each command that runs now; a command that another one starts is the last
+# One stream for each command that runs now; a command that another one starts is the last.
+_standard_outputs: list[TextIO] = []
 
 
 @contextmanager

@@ -83,9 +83,8 @@ def answer_of(
 
 def _end_of(response: Response) -> str:
     """Return why a reply ended, also where DSPy's client has one word for two reasons."""
-    if response.message.parts_of(
-        RefusalPart
-    ):  # the model says in the provider's own form that it will not answer
+    # The model says in the provider's own form that it will not answer.
+    if response.message.parts_of(RefusalPart):
         return "content_filter"
     if _reason_of_provider(response) in _FULL_WINDOW:
         return WINDOW_FULL

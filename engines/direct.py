@@ -373,9 +373,8 @@ class Direct:
                 raise
             raise LMProviderError(error.message, model=self.shown_name, status=reply.status) from error
         except LMUnexpectedError:
-            if (
-                request.config.response_format
-            ):  # a reply that was held to a schema and cannot be its data is text
+            # A reply that was held to a schema and cannot be its data is text.
+            if request.config.response_format:
                 config = replace(request.config, response_format=None)
                 return self.read(replace(request, config=config), reply)
             reply_without_numbers = reply.without_numbers()

@@ -42,9 +42,8 @@ class PanelChannel(Channel):
         self._breakers: list[Breaker] = []
         for _ in seats:
             self._breakers.append(Breaker())
-        self._given_up: dict[
-            int, LMError
-        ] = {}  # place of a member -> the failure after which it is not asked again
+        # place of a member -> the failure after which it is not asked again
+        self._given_up: dict[int, LMError] = {}
 
     @property
     def members(self) -> tuple[str, ...]:

@@ -86,9 +86,8 @@ def _effective_groups(weights: Floats) -> Floats:
 class Ratio:
     """A function of sums that is one quotient, or the sum of M quotients."""
 
-    parts: Callable[
-        ..., tuple[Floats, Floats]
-    ]  # sums -> dividends and divisors, (...) or of several (..., M)
+    # sums -> dividends and divisors, (...) or of several (..., M)
+    parts: Callable[..., tuple[Floats, Floats]]
     empty: float = 0.0  # the value of 0/0
     several: bool = False  # True for the sum of M quotients
 

@@ -99,9 +99,8 @@ class NearCopies:
     """Two or more groups that hold near copies of each other."""
 
     groups: tuple[str, ...]  # their names, sorted; together they count as the first one
-    sources: tuple[
-        str, ...
-    ]  # for each group, the place of a case that is near one of another group, for messages
+    # for each group, the place of a case that is near one of another group, for messages
+    sources: tuple[str, ...]
     # the places of cases from one end of a chain to the other: each nearly repeats the next one, and the ends have
     # little in common; empty where the groups are no chain
     chain: tuple[str, ...] = ()

@@ -278,9 +278,8 @@ class _Builder:
         self.rejects = rejects
         self.labelled = labelled
         self.strict = strict
-        self.cases_of_id: defaultdict[str, list[Case]] = defaultdict(
-            list
-        )  # those that were read, rows with equal inputs
+        # those that were read, rows with equal inputs
+        self.cases_of_id: defaultdict[str, list[Case]] = defaultdict(list)
         self.skipped = 0  # cases, and rows without any case, that are left out
         self.read_count = 0  # cases, and rows without any case, that were read
         self.without_label = 0

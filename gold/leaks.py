@@ -51,9 +51,8 @@ class _SealedCase:
     case: Case
     values: Demo  # its inputs, as a prompt shows them
     evidence: set[str]  # normalised
-    units: set[
-        str
-    ]  # normalised texts of the other fields, which no instruction may hold, but a demonstration may
+    # normalised texts of the other fields, which no instruction may hold, but a demonstration may
+    units: set[str]
 
 
 def check_leaks(split: Split, states: Iterable[PromptState] = ()) -> None:

@@ -48,9 +48,8 @@ def trace_rows(path: str) -> list[TraceRow]:
         GoldError: the file cannot be read, a record is no trace and no span, or there is no trace with a step.
     """
     rows: list[TraceRow] = []
-    loose_spans: list[
-        Span
-    ] = []  # of records that are single spans, or hold several traces: put together at the end
+    # of records that are single spans, or hold several traces: put together at the end
+    loose_spans: list[Span] = []
     for place, record in _records(path):
         try:
             spans = find_spans(record)

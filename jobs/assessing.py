@@ -363,9 +363,8 @@ class AssessmentRequest:
 class BenchmarkKind:
     """A kind of benchmark, which the module ``assess`` of a paper has as ``KIND``."""
 
-    recognises: Callable[
-        [Set[str]], bool
-    ]  # whether a benchmark whose first row has these columns is of the kind
+    # whether a benchmark whose first row has these columns is of the kind
+    recognises: Callable[[Set[str]], bool]
     plan: Callable[[AssessmentRequest], Assessment]
     options: frozenset[str]  # the fields of a request that change something here and not on every benchmark
     bundled: str = ""  # the name of the paper's own benchmark

@@ -270,9 +270,8 @@ class Evaluation(Shown):
     disagreements: tuple[Disagreement, ...]
     spend: Mapping[str, object]  # calls, tokens and cost
     references: Mapping[str, object]  # see :meth:`~.references.References.to_card`
-    warnings: tuple[
-        str, ...
-    ]  # sentences: another adapter was used, answers are lopsided, a reference does as well
+    # sentences: another adapter was used, answers are lopsided, a reference does as well
+    warnings: tuple[str, ...]
     panel: PanelCard | None  # how often the models of a panel answered; ``None`` of a single model
     by: Mapping[str, int]  # of a cascade: judge, or ``people`` -> cases that it answered; else empty
     by_column: ColumnScores | None = (

@@ -340,9 +340,8 @@ def compile_judge(
     check_files(store.root / plan.judge.name / "card.json", hint="name another folder with --store")
     opening = foresee_proof_opening(plan.split)
     limits = opening.limits(opening.cases, plan.judge)
-    _note(
-        sink, *plan.gold.shared_words, plan.split.words, opening.words
-    )  # an opening is why a level is strict
+    # The words on the opening say why its level is strict.
+    _note(sink, *plan.gold.shared_words, plan.split.words, opening.words)
     if not anyway:
         check_showable(plan.split, plan.gold, opening.level)
     _note(sink, near_groups_words(plan.gold))

@@ -52,9 +52,8 @@ class LabelForecast:
     labels: int  # train and dev included
     test_labels: int
     test_groups: int
-    smallest_gain: (
-        float | None
-    )  # shown with a probability of .8; ``None`` where even the largest may be missed
+    # shown with a probability of .8; ``None`` where even the largest may be missed
+    smallest_gain: float | None
     power: tuple[GainPower, ...]
 
 
@@ -70,9 +69,8 @@ class GoldPlan(Shown):
     labels: int  # those that are there
     labels_per_group: float
     estimated_gain: float | None  # of the version's sealed test, turned so that more is better
-    enough_labels: (
-        int | None
-    )  # that show the estimated gain with a probability of .8; ``None`` where 2,000 do not
+    # that show the estimated gain with a probability of .8; ``None`` where 2,000 do not
+    enough_labels: int | None
     forecasts: tuple[LabelForecast, ...]
     advice: tuple[str, ...]  # which labels help most
 

@@ -45,9 +45,8 @@ def make_ask(
     """
     fewest, highest = number
     calls = Span(fewest * asker.judge.answer.presentations, room_for(asker.judge, highest, 1))
-    if (
-        asker.settings.own_answer is not None and highest
-    ):  # one for each task, of which there may be one alone
+    # The model answers each task once; all rows may have the same one.
+    if asker.settings.own_answer is not None and highest:
         rows = math.ceil(highest / asker.settings.sampling.samples)
         calls = Span(calls.low + 1, calls.high + rows)
     size = measure_question(asker, cases) if cases else Size()

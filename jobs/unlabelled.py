@@ -330,9 +330,8 @@ def open_plan(artifact: Artifact, surface: Surface, work: Unlabelled | None = No
         hint = "give rows that nobody labelled with --rows"
         raise UsageError(f"no labels are planned for {artifact.ref}", hint=hint)
     _check_prompts_differ(work)
-    load_unit_gains(
-        surface.store, artifact, work.version.judge
-    )  # without a sealed test nothing could be decided
+    # Without a sealed test nothing could be decided.
+    load_unit_gains(surface.store, artifact, work.version.judge)
     with surface.asking(work, "asking both") as (job, step):
         answers = work.ask(job, step)
         plan = _draw_plan(work, answers, _list_drawn_units(earlier_plan))

@@ -236,9 +236,8 @@ def locate_judge(name: str, store: Store, version: str = "", *, source: bool = F
     """Return a judge, and the reference under which :func:`~jurist.programs.catalogue.find` finds it again."""
     if version and is_packaged(name):
         artifact = store.load(f"{name}@{version}")
-        if (
-            file_of(artifact.about.reference)[0] is not None
-        ):  # of a user, who gave it the name of a packaged one
+        # The judge is in a file of the user's, who gave it the name of a packaged one.
+        if file_of(artifact.about.reference)[0] is not None:
             return judge_of_artifact(artifact, store, source=source), artifact.about.reference
     try:
         path, attribute = file_of(name)

@@ -306,9 +306,8 @@ class Turns:
         self._last: list[tuple[Arm, list[Candidate]]] = []  # the arms of the last turn, with their candidates
         self.candidates: dict[str, list[Candidate]] = defaultdict(list)  # by arm
         self.since_lead = Counter[str]()  # candidates of each arm, of those before one that led only half
-        self._batches: dict[str, list[list[str]]] = defaultdict(
-            list
-        )  # by arm and turn, the ids of its candidates
+        # by arm and turn, the ids of its candidates
+        self._batches: dict[str, list[list[str]]] = defaultdict(list)
 
     @property
     def arms(self) -> list[Arm]:

@@ -132,9 +132,8 @@ class Recorder:
         self._cases_by_id = dict[str, Case]()
         # key of a labelled example -> its demonstrations by predictor
         self._demos_of_example: dict[str, Mapping[str, object]] = {}
-        self._runs: dict[
-            tuple[str, str, bool], _Run
-        ] = {}  # by ids of prompt and case, and whether a teacher was asked
+        # by ids of prompt and case, and whether a teacher was asked
+        self._runs: dict[tuple[str, str, bool], _Run] = {}
         self._rollouts = Counter[tuple[str, str]]()  # draws of each prompt and case by another model
         # by the key of the inputs of the program, or of a predictor that was run
         self._case_of_inputs: dict[str, Case] = {}

@@ -38,9 +38,8 @@ class Feed(Generic[Item]):
                 return None
             waiter: asyncio.Future[None] = self._loop.create_future()
             self._waiting.append(waiter)
-            if (
-                self._ready or self._ended.is_set()
-            ):  # the thread may have read an item before the waiter was added
+            # The thread may have read an item before the waiter was added.
+            if self._ready or self._ended.is_set():
                 self._wake()
             await waiter
         return self._next()
@@ -116,9 +115,8 @@ class Feed(Generic[Item]):
 def seldom_collected() -> Iterator[None]:
     """Let Python look for cycles of garbage less often during a block, as most objects are in use: it costs time."""
     usual_threshold = gc.get_threshold()
-    is_frozen = (
-        gc.get_freeze_count() > 0
-    )  # a command leaves its modules out of every search until the process ends
+    # A command leaves its modules out of every search until the process ends.
+    is_frozen = gc.get_freeze_count() > 0
     if not is_frozen:
         gc.freeze()  # modules stay
     gc.set_threshold(*_GC_THRESHOLDS)

@@ -39,9 +39,8 @@ def _swift() -> Iterator[None]:
     from pydantic import TypeAdapter
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            "os.fsync", lambda descriptor: None
-        )  # what a test writes survives its process in any case
+        # What a test writes survives its process in any case.
+        patch.setattr("os.fsync", lambda descriptor: None)
         # no certificate is looked at on the loopback, and all are loaded for each client
         patch.setattr("ssl.SSLContext.load_verify_locations", lambda *places, **named: None)
         patch.setattr("dspy.adapters.utils.TypeAdapter", cache(TypeAdapter))  # DSPy makes one for each value

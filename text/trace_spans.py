@@ -385,9 +385,8 @@ def _error_of(tree: Mapping[str, Any]) -> str:
     else:
         code = tree.get("status_code")
         message = tree.get("status_message")
-    is_error_code = (
-        str(code).rpartition("_")[2] == "ERROR" or code == 2
-    )  # ERROR, STATUS_CODE_ERROR, or its number
+    # The code is ERROR, STATUS_CODE_ERROR, or its number.
+    is_error_code = str(code).rpartition("_")[2] == "ERROR" or code == 2
     if not is_error_code and tree.get("level") != "ERROR":
         return ""
     return str(message or tree.get("statusMessage") or "the span reported an error")

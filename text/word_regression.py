@@ -24,9 +24,8 @@ class GramWeights(TypedDict):
     """The grams of one kind of text, with what each of them weighs."""
 
     kind: str  # ``judged`` for the judged text, ``evidence`` for the text of all other inputs
-    grams: Mapping[
-        str, Sequence[float]
-    ]  # gram -> its inverse document frequency, then its weight in each output
+    # gram -> its inverse document frequency, then its weight in each output
+    grams: Mapping[str, Sequence[float]]
 
 
 class FigureWeights(TypedDict):

@@ -106,9 +106,8 @@ class AllArms(Staged, Opro):
         """Return the tokens that the shortest set of demonstrations adds to a row, in those of the basic prompt."""
         if not isinstance(arm, FewShot):
             return 0.0
-        longest = float(
-            min(arm.sizes, default=0)
-        )  # a demonstration is not longer than a prompt, which asks about a case
+        # A demonstration is not longer than a prompt, which asks about a case.
+        longest = float(min(arm.sizes, default=0))
         tokens = basic_tokens(track)
         if not tokens:
             return longest

@@ -97,9 +97,8 @@ class DatasetStatistics:
     cognitive_hallucinated: Share  # of the cognitive sentences
     turns: tuple[TurnCounts, ...]
     places: tuple[PlaceCounts, ...]
-    topics: Mapping[
-        str, int
-    ]  # topic -> responses, the most frequent first (Figure 11); empty if no row has one
+    # topic -> responses, the most frequent first (Figure 11); empty if no row has one
+    topics: Mapping[str, int]
 
     @classmethod
     def of(cls, gold: Gold, log: Log | None = None) -> "DatasetStatistics":

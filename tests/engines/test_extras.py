@@ -155,9 +155,8 @@ def test_the_file_of_settings_has_tables_and_prices(tmp_path: Path) -> None:
     assert (arrived.headers["x-team"], arrived.headers["gateway-token"]) == ("judges", SECRET)
     assert (arrived.body["reasoning_effort"], arrived.body["metadata"]) == ("low", {"job": "nightly"})
     assert done.json["spend"]["cost"] == pytest.approx(0.003)
-    assert (
-        len(wire.arrived) == 1
-    )  # what the file says holds for its model: another has no price, and is refused
+    # The file speaks of its own model: another one has no price, and is refused.
+    assert len(wire.arrived) == 1
     line = json.loads(Path("out.jsonl").read_text())
     assert line["sampling"]["reasoning_effort"] == "low"
     written = [path for path in Path().rglob("*") if path.is_file()]

@@ -76,9 +76,8 @@ def test_rows_that_contradict_each_other_are_all_set_aside(
 def test_names_of_columns_and_labels_are_mapped_and_bad_rows_set_aside_with_reasons(tmp_path: Path) -> None:
     file, aside, mended = tmp_path / "bad.csv", tmp_path / "aside.jsonl", tmp_path / "mended.jsonl"
     file.write_text(CSV, encoding="utf-8")
-    judge_file = (
-        tmp_path / "may_send.py"
-    )  # a copy: gold import writes the names of columns into the judge's file
+    # It is a copy, because gold import writes the names of columns into the judge's file.
+    judge_file = tmp_path / "may_send.py"
     judge_file.write_text((ROOT / "docs" / "may_send.py").read_text("utf-8"), "utf-8")
     judge = f"{judge_file}:judge"
     names = ("--column", "rule=policy", "--column", "answer=reply", "--map", "ok=send", "--map", "NO=hold")

@@ -24,9 +24,8 @@ def write_project() -> None:
     Path("judges/own.py").write_text(CODE)
     rows = []
     for number, row in enumerate(replies(30)):
-        rows.append(
-            {**row, "verdict": "send" if number % 9 else "hold"}
-        )  # the offline engine says send to all
+        # The offline engine says send to all.
+        rows.append({**row, "verdict": "send" if number % 9 else "hold"})
     write_jsonl(Path("gold.jsonl"), rows)
     write_jsonl(Path("new.jsonl"), [{"policy": "Keep it.", "reply": "Keep it."}])
     Path("i.md").write_text("Hold a reply that promises what the policy lacks.")
@@ -107,9 +106,8 @@ def test_the_code_of_a_member_is_not_executed_once_it_was_changed() -> None:
 def test_code_that_cannot_be_copied_is_told_with_the_command_that_does() -> None:
     write_project()
     add_version("judges/own.py")
-    assert (
-        ok("artifacts", "copy", "may-go@1", "--to", "second", "--json").json["code"] == []
-    )  # it is beside both
+    # The file stands beside both stores.
+    assert ok("artifacts", "copy", "may-go@1", "--to", "second", "--json").json["code"] == []
     ok("artifacts", "copy", "may-go@1", "--to", "deployed/compiled")
     assert Path("deployed/judges/own.py").read_bytes() == Path("judges/own.py").read_bytes()
     other = Path("../other")

@@ -216,9 +216,8 @@ def polite(request: Request) -> str:
     return reply("chat", **{field: fields[field] for field in asked if field in fields})
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in NAMES if name != "questions"]
-)  # which are asked of one step alone
+# Questions are asked of one step alone.
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "questions"])
 def test_programs_with_several_predictors_are_improved(name: str) -> None:
     cases = tuple(
         Case(

@@ -127,9 +127,8 @@ def test_vectors_find_what_no_word_tells_and_are_counted(project: Path) -> None:
         assert "by words and vectors of openai/stems" in ok("artifacts", "show", "route").out
         before = server.count
         ran = ok("run", "route", "--input", "new.jsonl", "--output", "out.jsonl", *chat(server.url))
-        assert (
-            "42 to 81 calls (2 to 41 of openai/stems, at most 40 more for replies" in ran.err
-        )  # one of them for all remembered rows
+        # One call embeds all remembered rows.
+        assert "42 to 81 calls (2 to 41 of openai/stems, at most 40 more for replies" in ran.err
         assert sum("input" in hit.body for hit in server.hits[before:]) < len(new) / 2
         said = [row["label"] for row in read_jsonl(Path("out.jsonl"))]
         loaded = jurist.load("route", model=jurist.Model("openai/m", api_base=server.url))

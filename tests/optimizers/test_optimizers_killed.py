@@ -61,9 +61,8 @@ def test_two_kills_change_nothing(
     killed(server, second, *argv(name, server, "--resume"), cwd=tmp_path)
     done = ok(*argv(name, server, "--resume", "--json"))
     assert server.count <= CALLS.get(name, 260)
-    if (
-        whole.json["optimizer"]["ending"] == "budget"
-    ):  # what was in flight at a kill is what its search lacks now
+    # The search lacks what was in flight at the kill.
+    if whole.json["optimizer"]["ending"] == "budget":
         assert server.count <= requests + 2 * IN_FLIGHT
         return
     # Equal calls, but for those in flight at a kill, whose answers nobody kept.

@@ -30,9 +30,8 @@ def test_a_loaded_judge_hands_its_settings_on_whole() -> None:
     )
     assert loaded.settings == replace(FOR_NEW_ROWS, concurrency=2, sampling=jurist.Sampling(samples=3))
     asked = loaded.asker().settings
-    assert asked == replace(
-        loaded.settings, sampling=jurist.Sampling()
-    )  # at temperature 0 all would be the same
+    # At temperature 0 all samples would be the same.
+    assert asked == replace(loaded.settings, sampling=jurist.Sampling())
 
 
 @pytest.mark.parametrize(("judge", "redraws"), [(FECT, 1), (DIALOGUE, 0)])

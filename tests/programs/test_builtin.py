@@ -28,9 +28,8 @@ def test_judges_declared_without_their_signatures_are_those_with_them() -> None:
         assert tuple(judge.signature.input_fields) == judge.input_fields
         made_again = replace(judge)
         assert made_again.row_model.model_json_schema() == judge.row_model.model_json_schema()
-        assert (
-            replace(judge) == judge
-        )  # made again, of the signature itself: it is checked, and the answer is read
+        # The judge is made again of the signature itself: it is checked, and the answer is read.
+        assert replace(judge) == judge
 
 
 def test_lists_import_nothing_that_computes_or_asks() -> None:

@@ -110,9 +110,8 @@ def test_whatever_a_unit_says_comes_back_on_one_line(text: str, why: str, verifi
 def test_the_card_counts_contradictions_on_the_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def contradict(request: Request) -> str:
         assert "`units`" in system_of(request)
-        if (
-            len(request.messages) > 1
-        ):  # right where demonstrations are shown, so that there is something to prove
+        # The model is right where demonstrations are shown, so that there is something to prove.
+        if len(request.messages) > 1:
             claim = str(request.messages[-1].text).split("[[ ## claim ## ]]")[1].split("\n")[1]
             factual = "reports" in claim or "promises" in claim
             return reply("chat", units=[unit(factual)], factual=factual)
