@@ -382,9 +382,8 @@ class WorldJob(Job):
     """A job in a world whose judge is asked without requests."""
 
     world: World
-    words: bool = (
-        False  # a label does not hang on the words of an item, and :class:`WorldAsker` knows no rule of words
-    )
+    # a label does not hang on the words of an item, and :class:`WorldAsker` knows no rule of words
+    words: bool = False
 
     def asker(self, program: dspy.Module, setting: Setting = DEFAULT_SETTING) -> Asker:
         """Return what asks the world."""

@@ -22,9 +22,8 @@ class Spend:
     input_tokens: int = 0  # all input, cached tokens included
     output_tokens: int = 0  # all output, hidden reasoning included
     cached_tokens: int = 0  # the part of the input that the endpoint had kept from an earlier request
-    reasoning_tokens: int = (
-        0  # the part of the output that nobody is shown, as far as the endpoint reports it
-    )
+    # the part of the output that nobody is shown, as far as the endpoint reports it
+    reasoning_tokens: int = 0
     cost: float = 0.0  # US dollars, over the calls whose price is known
     unpriced: int = 0  # calls whose price is not known
     # waited for answers that came now; not in JSON, as lines of a run say the same whenever they are written

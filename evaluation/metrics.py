@@ -30,9 +30,8 @@ DRAWS = 10_000
 SLOW_DRAWS = 1000
 """Swaps drawn for a metric whose value takes long, such as a function of a user's."""
 _SLICE = 512  # weighted sums held in memory at once; small products are also not spread over busy cores
-_LARGEST_DENSE_TABLE = (
-    1_000_000  # cells of a table up to which an array is faster than a sparse one, and small enough
-)
+# cells of a table up to which an array is faster than a sparse one, and small enough
+_LARGEST_DENSE_TABLE = 1_000_000
 
 Sums: TypeAlias = Any
 """The summed vectors of each group, shape (G, d): an array, or a sparse one for counts of many distinct pairs."""

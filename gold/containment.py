@@ -49,9 +49,8 @@ class _Search:
     window: int
     first_hashes: _Hashes  # of the first windows, sorted, each once
     bloom: NDArray[np.bool_]  # whether a hash with these leading bits is among the first hashes
-    lengths: (
-        _Numbers  # the lengths of the wanted texts that begin with a first hash, one range for each of them
-    )
+    # the lengths of the wanted texts that begin with a first hash, one range for each of them
+    lengths: _Numbers
     range_starts: _Numbers  # where the range of each first hash begins; one more at the end
     keys: _Hashes  # of (first hash, length, last hash) of each wanted text, sorted
     wanted_numbers: _Numbers  # the wanted text of each key

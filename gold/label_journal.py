@@ -29,9 +29,8 @@ class JournalLabel(pydantic.BaseModel, frozen=True, extra="forbid"):
     ambiguity: str = ""  # why the unit is ambiguous; empty if it is not
     reason: str = ""  # why the label is right, in the rater's words
     skipped: bool = False  # the rater left it for later
-    undo: bool = (
-        False  # this line undoes the last label of the unit; its ``label`` is the one that counts again
-    )
+    # this line undoes the last label of the unit; its ``label`` is the one that counts again
+    undo: bool = False
     request: str = ""  # the name of the request that gave it, so that it is kept once
     group: str = ""
     row: dict[str, Any] = {}  # of the case, without labels

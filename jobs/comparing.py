@@ -257,9 +257,8 @@ class Evaluation(Shown):
     model: str  # the model's name
     gold: str  # the gold's name
     cases: int  # rows judged
-    left_out: (
-        int  # rows left out because the version was compiled on them or on near copies of them, or shows them
-    )
+    # rows left out because the version was compiled on them or on near copies of them, or shows them
+    left_out: int
     skipped: int  # rows of the gold without a label or an input, or with nothing for the judge
     ambiguous: int  # those of them on which raters differ
     opening: int  # which opening of sealed rows this is; 0 if none is sealed
@@ -274,9 +273,8 @@ class Evaluation(Shown):
     warnings: tuple[str, ...]
     panel: PanelCard | None  # how often the models of a panel answered; ``None`` of a single model
     by: Mapping[str, int]  # of a cascade: judge, or ``people`` -> cases that it answered; else empty
-    by_column: ColumnScores | None = (
-        None  # the score by the values of a column; ``None`` where none was named
-    )
+    # the score by the values of a column; ``None`` where none was named
+    by_column: ColumnScores | None = None
 
     def __repr__(self) -> str:
         """Name the judge, the gold and the score that it is compiled for."""

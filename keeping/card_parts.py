@@ -578,9 +578,8 @@ class RefitCard(Part):
     rows: Count  # labelled rows that the parts are fitted on now
     earlier_rows: Count  # those that the parts of the parent were fitted on
     parts: list[str] = []  # what was fitted again, in words
-    choice: ChoiceCard | None = (
-        None  # ``None`` where the parent's own parts were fitted again, and nothing chosen
-    )
+    # ``None`` where the parent's own parts were fitted again, and nothing chosen
+    choice: ChoiceCard | None = None
     metric: str
     verdict: str = ""  # of the parent's sealed test
     difference: Figure | None = None

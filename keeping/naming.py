@@ -52,9 +52,8 @@ class Name:
     version: str = ""
     file: str = ""  # the file that was named, if one was
     reference: str = ""  # by which the judge is found again: a file or a name; empty for a judge itself
-    is_bare: bool = (
-        False  # whether it was found by its name alone, so that each version says what the judge is
-    )
+    # whether it was found by its name alone, so that each version says what the judge is
+    is_bare: bool = False
     samples: int | None = None
     threshold: float | None = None
     combine: Combining | None = None

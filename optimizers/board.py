@@ -42,9 +42,8 @@ class Board:
         self.judge = judge
         self.objective = Objective(judge=judge)
         self.context = context
-        self.tokens_per_row = (
-            tokens_per_row  # the most of a prompt that is chosen; ``None`` where nobody named it
-        )
+        # the most of a prompt that is chosen; ``None`` where nobody named it
+        self.tokens_per_row = tokens_per_row
         self.retired: set[str] = set()  # ids of candidates that are asked about no further case
         self.stop_reason = ""  # why the search ended before it tried all that it could, in words
         metric = resolve(judge.metric, judge.comparison)

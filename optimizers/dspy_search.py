@@ -35,9 +35,8 @@ PREFIX = "dspy:"
 _SIZES = ("sample", "validation", "finalists")  # settings that jurist adds
 _NEVER = 10**9
 _MINIBATCH, _SMALL = 35, 50  # dev cases from which MIPROv2 scores on mini-batches, and of how many
-_CALLS_PER_PAID_CALL = (
-    4  # GEPA's metric calls to a paid one, at most: a case that was asked before costs nothing here
-)
+# GEPA's metric calls to a paid one, at most: a case that was asked before costs nothing here
+_CALLS_PER_PAID_CALL = 4
 _LENGTHS = {"max_metric_calls", "max_full_evals", "num_trials", "num_candidates"}
 """Settings that stand in for DSPy's ``auto``."""
 _NOT_OFFERED = {

@@ -37,9 +37,8 @@ class GoldAgreement(Shown):
     measured: Agreement  # raw agreement, Krippendorff's alpha, Cohen's kappa of pairs, by label
     ceiling: Ceiling  # each rater against the others, by the judge's metrics
     rules: Mapping[Rule, Strata]  # rule -> units by the agreement of their raters
-    certain: Agreement | None = (
-        None  # of the units that nobody called ambiguous; None where somebody called none so
-    )
+    # of the units that nobody called ambiguous; None where somebody called none so
+    certain: Agreement | None = None
 
     def parts(self) -> list[Table | str]:
         """Return the tables of agreement, of the ceiling, and of the rules."""

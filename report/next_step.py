@@ -30,25 +30,21 @@ class Outcome:
     ref: str  # ``JUDGE@VERSION``
     model_options: str = ""  # the options by which its own model is asked, with a space before them
     judge: str  # the name of the judge, as a shell takes it
-    verdict: (
-        str  # on the version against the basic prompt and a constant answer, or that nothing better was found
-    )
+    # on the version against the basic prompt and a constant answer, or that nothing better was found
+    verdict: str
     generates: bool = False  # whether the judge writes items, so that people label nothing
     gains: bool = False  # whether it had a gain over the basic prompt on the sealed test, shown or not
     is_shown: bool = False  # whether that gain is shown, though perhaps no gain over a constant answer
-    words_are: str | None = (
-        None  # what words alone are to the version: ``better``, ``worse``, ``not told apart``
-    )
+    # what words alone are to the version: ``better``, ``worse``, ``not told apart``
+    words_are: str | None = None
     words_may_decide: bool = True  # False where the compilation kept words from deciding
     labels_to_prove: int | None = None  # where the two prompts differ, that mostly show the gain
     labels_in_all: int | None = None  # of a gold set, that mostly show the gain
-    split_option: str = (
-        ""  # the option by which ``compile`` splits the gold as before, with a space before it
-    )
+    # the option by which ``compile`` splits the gold as before, with a space before it
+    split_option: str = ""
     is_refit: bool = False  # whether it is another version with its parts fitted again
-    rows_to_refit: int | None = (
-        None  # labelled rows in all, where more of them make its words or shown rows better
-    )
+    # labelled rows in all, where more of them make its words or shown rows better
+    rows_to_refit: int | None = None
 
 
 def choose_next_step(outcome: Outcome, row_options: str, store_option: str = "") -> NextStep:

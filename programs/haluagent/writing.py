@@ -291,9 +291,8 @@ class QuestionsOfDocument:
     """Makes the rows of a document: one for each question that is to be asked of it."""
 
     types: tuple[HallucinationType, ...] = TYPES  # the types of the questions, one of each
-    characters: int = (
-        CHARACTERS  # of a document; a longer one is cut at sentence ends, and each part has questions
-    )
+    # of a document; a longer one is cut at sentence ends, and each part has questions
+    characters: int = CHARACTERS
 
     def __call__(self, row: Row) -> Sequence[Row]:
         """Return the rows of a document; documents of the paper's authors have their title in ``ent``."""
