@@ -14,8 +14,7 @@ from ..arguments.artifacts import RememberOptions
 from ..arguments.compile import CompileOptions, MoveOptions, ProveOptions
 from ..arguments.groups import StoreOptions
 from ..engines.meter import Budget
-from ..engines.models import OFFLINE as OFFLINE_MODEL
-from ..engines.models import Model
+from ..engines.models import OFFLINE, Model
 from ..errors import UsageError, plural, suggest_name
 from ..evaluation.proof import Decision
 from ..evaluation.votes import Sampling
@@ -48,7 +47,7 @@ from ..report.differing import change_words
 from ..report.document import Tone
 from ..report.next_step import NextStep, choose_next_step, options_of_model, outcome_of
 from ..report.scores import (
-    OFFLINE,
+    OFFLINE_LINE,
     ceiling_card,
     ceiling_line,
     counts_line,
@@ -281,7 +280,7 @@ def _compilation_parts(options: CompileOptions, compiled: Compiled, plan: Plan) 
     end_parts.append(f"or: {report} (every score, every changed word, every case)")
     end_parts.append(_default_search_line(plan))
     if plan.model.offline:
-        end_parts.append(OFFLINE)
+        end_parts.append(OFFLINE_LINE)
     parts: list[Part] = []
     ceiling = ceiling_line(plan.people)
     if options.verbose and ceiling:
@@ -393,8 +392,8 @@ def move_command(options: MoveOptions) -> Result:
     if moved.tags:
         parts.append(f"tags that moved with it: {', '.join(moved.tags)}")
     parts.append(_step_after_move(moved, options))
-    if card.model.name == OFFLINE_MODEL:
-        parts.append(OFFLINE)
+    if card.model.name == OFFLINE:
+        parts.append(OFFLINE_LINE)
     headline = (
         f"decision: {artifact.ref} is {moved.words} ({moved.parent.about.model.name} -> {card.model.name})"
     )
@@ -415,7 +414,7 @@ def _step_after_move(moved: Moved, options: MoveOptions) -> str:
         f"{moved.verdict.rows:,} more rows: jurist prove {moved.artifact.ref} --against {moved.parent.ref} "
         f"--rows new.jsonl{store_words}"
     )
-    if moved.parent.about.model.name == OFFLINE_MODEL:
+    if moved.parent.about.model.name == OFFLINE:
         return step
     return (
         f"{step} (if {moved.parent.about.model.name} is gone: --against recorded:FILE, which "
@@ -559,8 +558,8 @@ def prove_command(options: ProveOptions) -> Result:
     if options.sheet is not None:
         return _write_plan_sheet(plan, judge, Path(options.sheet), options)
     body: list[Part] = list(plan.summary_lines)
-    if plan.model == OFFLINE_MODEL:
-        body.append(OFFLINE)
+    if plan.model == OFFLINE:
+        body.append(OFFLINE_LINE)
     command = f"jurist prove {artifact.ref} --sheet labels.csv{store_option(options)}"
     next_step = f"to label them: {command}, and --answers labels.csv when {_labelled_words(plan)}"
     return Result(data=plan.to_json(), body=body, notes=[next_step])
@@ -646,7 +645,7 @@ def _decided_result(plan: LabelPlan, note: str, options: ProveOptions, data: Map
     else:
         parts.append(_step_after_labels_of_move(artifact, plan, decision.verdict, store_option(options)))
     parts.append(f"or: jurist artifacts show {plan.version}{store_option(options)}")
-    if plan.model == OFFLINE_MODEL:
-        parts.append(OFFLINE)
+    if plan.model == OFFLINE:
+        parts.append(OFFLINE_LINE)
     card = VerdictCard(tone=tone_of(decision.verdict), decision=lines[0], parts=parts)
     return Result(data=data, body=[card], notes=[note])

@@ -14,13 +14,12 @@ from ..arguments.generate import (
     ItemsOptions,
 )
 from ..engines.meter import Budget
-from ..engines.models import OFFLINE as OFFLINE_MODEL
-from ..engines.models import Model
+from ..engines.models import OFFLINE, Model
 from ..gold.rejects import Rejects
 from ..gold.writing import check_files, write_jsonl
 from ..jobs.assessing import assess
 from ..jobs.generation import Recipe, find_recipe, load_generator, write_items
-from ..report.scores import OFFLINE, joint_spend_line
+from ..report.scores import OFFLINE_ENGINE, OFFLINE_LINE, joint_spend_line
 from .inputs import labelling_model, verifier_model
 from .printing import Part, Result, write_json
 from .terminal import Terminal
@@ -89,7 +88,7 @@ def _write_items(
     else:
         body.append(f"{written.line}; {joint_spend_line([counts.spend.get('total') or {}])}")
         if loaded.model.offline:
-            body.append(OFFLINE)
+            body.append(OFFLINE_LINE)
     if counts.failed:
         notes.append(f"{counts.failed} {written.noun} failed; --resume asks for them again")
     if counts.unusable > options.max_rejected:
@@ -140,8 +139,8 @@ def assess_command(options: AssessOptions) -> Result:
     asked_models = list(options.models)
     if assessed.spend.get("judge"):
         asked_models.append(options.judge_model)
-    if OFFLINE_MODEL in asked_models:
-        body.append("engine: offline, a text-overlap scorer, not an LLM")
+    if OFFLINE in asked_models:
+        body.append(OFFLINE_ENGINE)
     notes = []
     if any(model.failed for model in assessed.results):
         notes.append("--resume asks again for what failed")
@@ -159,7 +158,7 @@ def _assessed_models(options: AssessOptions) -> list[Model]:
     """Return the models to assess; ``offline`` has no address."""
     models = []
     for name in options.models:
-        if name == OFFLINE_MODEL:
+        if name == OFFLINE:
             models.append(Model.of(replace(options, api_base=None), name=name))
         else:
             models.append(Model.of(options, name=name))

@@ -18,8 +18,7 @@ from ..arguments.scoring import (
     HardenOptions,
 )
 from ..engines.meter import Budget
-from ..engines.models import OFFLINE as OFFLINE_MODEL
-from ..engines.models import Model
+from ..engines.models import OFFLINE, Model
 from ..errors import JuristError
 from ..evaluation.paired import wide
 from ..gold.goldset import Gold
@@ -44,7 +43,7 @@ from ..programs.options import JUDGE_OPTIONS
 from ..report.document import Tone
 from ..report.junit import CheckOutcome, CheckResult, junit_xml
 from ..report.scores import (
-    OFFLINE,
+    OFFLINE_LINE,
     ceiling_card,
     ceiling_line,
     joint_spend_line,
@@ -228,7 +227,7 @@ def cascade_command(options: CascadeOptions) -> Result:
         if is_log(name):
             loaded.append(LogReference.of(name, options.threshold))
         else:
-            loaded.append(judge_of(name, options, terminal.store, OFFLINE_MODEL))
+            loaded.append(judge_of(name, options, terminal.store, OFFLINE))
     models = [Model.of(options, name=name) for name in options.models]
     judges = with_models(loaded, models, Model.of(options, api_base=None, terms=member_terms()))
     contenders, gold = terminal.held_against(judges, options.gold)
@@ -252,8 +251,8 @@ def cascade_command(options: CascadeOptions) -> Result:
         parts = [parts[0], cascade_price(search)]
     parts.append(joint_spend_line(data["spends"]))
     parts.append(_step_after_cascade(options, cascaded))
-    if all(judge["model"] == OFFLINE_MODEL for judge in data["judges"]):
-        parts.append(OFFLINE)
+    if all(judge["model"] == OFFLINE for judge in data["judges"]):
+        parts.append(OFFLINE_LINE)
     if cascaded.chosen:
         return Result(data=data, body=[VerdictCard(tone="good", decision=decision, parts=parts)])
     return Result(data=data, body=[VerdictCard(tone="open", decision=decision, parts=parts)], code=3)
@@ -305,8 +304,8 @@ def gate_command(options: GateOptions) -> Result:
         row_options = row_and_model_options(options)
         command = f"jurist evaluate {shlex.quote(options.judge)} {row_options} --verbose"
         parts.append(f"next: {command} (what it gets wrong)")
-    if all(contender.model == OFFLINE_MODEL for contender in gated.comparison.contenders):
-        parts.append(OFFLINE)
+    if all(contender.model == OFFLINE for contender in gated.comparison.contenders):
+        parts.append(OFFLINE_LINE)
     card = VerdictCard(tone=tone, decision=gated.decision, parts=parts)
     body: list[Part] = []
     if options.verbose:
@@ -389,8 +388,8 @@ def harden_command(options: HardenOptions) -> Result:
         f"{worst_words}; the control, which is no attack: {control.words}",
         spend_line(spend_in(terminal.data["spend"])),
     ]
-    if hardened.model == OFFLINE_MODEL:
-        body.append(OFFLINE)
+    if hardened.model == OFFLINE:
+        body.append(OFFLINE_LINE)
     return Result(data=terminal.data, body=body)
 
 
@@ -433,8 +432,8 @@ def detectors_command(options: DetectorOptions) -> Result:
     for warning in warnings:
         body.append(f"warning: {warning}")
     body.append(spend_line(spend_in(data["spent"])))
-    if all(line.model == OFFLINE_MODEL for line in detection.lines):
-        body.append(OFFLINE)
+    if all(line.model == OFFLINE for line in detection.lines):
+        body.append(OFFLINE_LINE)
     return Result(data=data, body=body)
 
 

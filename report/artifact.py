@@ -41,7 +41,7 @@ from .proof_plots import (
     proof_group_plot,
 )
 from .scores import (
-    OFFLINE,
+    OFFLINE_LINE,
     ceiling_table,
     class_table,
     confusion_table,
@@ -550,7 +550,7 @@ class ArtifactReport:
         for warning in card.all_warnings:
             yield f"Warning: {warning}."
         if self._offline:
-            yield f"{_capitalised(OFFLINE)}."
+            yield f"{_capitalised(OFFLINE_LINE)}."
 
     @property
     def _shown_references(self) -> tuple[str, ...]:

@@ -25,7 +25,9 @@ References: TypeAlias = "Mapping[str, ReferenceCard | None]"
 """Reference -> what it scores; ``None`` where there is none."""
 _NEVER_GIVEN = "undefined: never given"
 _PAIRS = 10  # with more of them a terminal shows those that agree least, and --json has all
-OFFLINE = "engine: offline, a text-overlap scorer, not an LLM; --model names a real one"
+OFFLINE_ENGINE = "engine: offline, a text-overlap scorer, not an LLM"
+OFFLINE_LINE = f"{OFFLINE_ENGINE}; --model names a real one"
+"""The line below results of the offline engine, where ``--model`` chooses another one."""
 
 
 def scores_in(data: ResultData) -> Scores:

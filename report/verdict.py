@@ -14,7 +14,7 @@ from ..programs.judge import Judge
 from .document import Tone
 from .foreseen import first_level
 from .scores import (
-    OFFLINE,
+    OFFLINE_LINE,
     References,
     ResultData,
     Scores,
@@ -255,7 +255,7 @@ def evaluation_card(data: ResultData, *, next_step: str, is_full: bool = False) 
     parts.extend(warning_lines(data))
     parts.extend([spend_line(spend), next_step])
     if data["model"] == "offline":
-        parts.append(OFFLINE)
+        parts.append(OFFLINE_LINE)
     return VerdictCard(tone=tone, decision=sentence, parts=parts)
 
 
@@ -309,5 +309,5 @@ def comparison_card(data: ResultData, notes: Sequence[str], next_step: str) -> V
     parts.append(joint_spend_line([judge["spend"] for judge in judges]))
     parts.append(next_step)
     if is_offline:
-        parts.append(OFFLINE)
+        parts.append(OFFLINE_LINE)
     return VerdictCard(tone="good" if is_shown else "open", decision=decisions[0], parts=parts)

@@ -9,7 +9,7 @@ from ..text.terms import shorten
 from .document import readable_text
 from .render import html_of
 from .scores import (
-    OFFLINE,
+    OFFLINE_LINE,
     ResultData,
     class_table,
     confusion_table,
@@ -51,7 +51,7 @@ def evaluation_parts(data: ResultData) -> list[Table | str]:
     parts += warning_lines(data)
     parts.append(spend_line(spend_in(data["spend"])))
     if data["model"] == "offline":
-        parts.append(OFFLINE)
+        parts.append(OFFLINE_LINE)
     return parts
 
 
@@ -105,7 +105,7 @@ def comparison_parts(data: ResultData, *notes: str) -> list[Table | str]:
     parts += warning_lines(data, *tests)
     parts.append(joint_spend_line([judge["spend"] for judge in judges]))
     if all(judge["model"] == "offline" for judge in judges):
-        parts.append(OFFLINE)
+        parts.append(OFFLINE_LINE)
     return parts
 
 
