@@ -128,8 +128,8 @@ def copy_version(options: CopyOptions) -> Result:
     copied = copy_artifact(store_of(options), options.artifact, Store(options.to))
     artifact = copied.artifact
     line = f"{artifact.ref} copied to {artifact.path}"
-    if copied.behind:
-        line += f", with {', '.join(version.ref for version in copied.behind)}, on which it stands"
+    if copied.foundations:
+        line += f", with {', '.join(version.ref for version in copied.foundations)}, on which it stands"
     body: list[Part] = [line]
     if copied.code:
         files = ", ".join(map(str, copied.code))
@@ -139,7 +139,7 @@ def copy_version(options: CopyOptions) -> Result:
     data = {
         "artifact": artifact.ref,
         "path": str(artifact.path),
-        "copied": [version.ref for version in (*copied.behind, artifact)],
+        "copied": [version.ref for version in (*copied.foundations, artifact)],
         "code": [str(path) for path in copied.code],
         "notes": list(copied.notes),
     }

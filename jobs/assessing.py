@@ -1,4 +1,4 @@
-"""Assessments of models: calibration of the judge, the replies of each model, and what all of it takes.
+"""Assessments of models: the calibration of the judge, the replies of each model, their figures, and an estimate.
 
 Each paper has a kind of benchmark of its own: what its rows look like, and how models are assessed on them
 (:class:`BenchmarkKind`).
@@ -45,8 +45,6 @@ Calibrated: TypeAlias = list[tuple[Case, Verdict]]
 """Rows of gold with the verdicts of the judge."""
 Replies: TypeAlias = Sequence[tuple[str, bool]]
 """The text that a model gave to each question, and whether the machinery failed."""
-
-
 View: TypeAlias = tuple[dict[str, Any], Iterable[Mapping[str, object]], Sequence[Table | str]]
 """The results of all models: JSON values, a line for each answer, and the tables and lines that people read."""
 
@@ -72,7 +70,7 @@ class Assessment(ABC):
     """Models that are asked the same questions, and a judge of their replies."""
 
     answering: ClassVar[Judge]
-    """The generator whose one item is the reply."""
+    """The generator whose one item is the reply, in the language it was written in; :attr:`answerer` is asked."""
     unit: ClassVar[str]
     """The noun for the questions, in the plural."""
 
@@ -118,7 +116,7 @@ class Assessment(ABC):
 
     @abstractmethod
     def figures(self, results: list[Any]) -> list[dict[str, object]]:
-        """Return a record for each figure of each model; see :func:`figure`."""
+        """Return a record for each figure of each model; see :func:`figure_record`."""
 
     @property
     def judged_count(self) -> int:
@@ -164,7 +162,10 @@ class Assessment(ABC):
         return tuple(roles)
 
     def judge_ask(self, replies: Replies) -> Ask:
-        """Return the calls and tokens that judging will take."""
+        """Return the calls and tokens that judging will take, measured on the rows of calibration.
+
+        An assessment without calibration measures ``replies``, those of the offline engine to a few questions.
+        """
         questions = len(self.held_out) + self.judged_count * len(self.targets)
         return make_judge_ask(self.judge, questions, spread_evenly(self.held_out))
 
@@ -185,7 +186,8 @@ class Assessment(ABC):
 
     def foresee(self) -> CostEstimate:
         """Return the estimate of the assessment; nothing is sent, and the offline engine answers a few questions."""
-        context, number = CallContext.fresh(), len(self.question_cases)
+        context = CallContext.fresh()
+        number = len(self.question_cases)
         replies = _ask_model(
             self, Model(temperature=0.0), context, spread_evenly(self.question_cases), lambda: None
         )
@@ -209,7 +211,7 @@ def judge_cases(
     return [next(verdicts) if case else None for case in cases]
 
 
-def figure(
+def figure_record(
     model: str, table: str, measure: str, share: Share | None, corrected: Prevalence | None = None
 ) -> dict[str, object]:
     """Return a figure of a model as a record: its value with its interval, its denominator, and its correction.
@@ -237,29 +239,35 @@ def figure(
     }
 
 
-def assess_models(work: Assessment, surface: Surface) -> tuple[list[ModelResult], dict[str, Any]]:
+def assess_models(assessment: Assessment, surface: Surface) -> tuple[list[ModelResult], dict[str, Any]]:
     """Assess every model; return the results in the order of the models, and what was spent, by purpose."""
-    doing = "calibrating, answering, judging" if work.held_out else "answering, judging"
-    with surface.asking(work, doing) as (job, on_step):
-        judge = replace(work.judge, context=job.contexts["judge"])
-        verdicts = judge.verdicts(work.held_out, on_verdict=lambda index, verdict: on_step())
-        calibrated = list(zip(work.held_out, verdicts, strict=True))
+    doing = "calibrating, answering, judging" if assessment.held_out else "answering, judging"
+    with surface.asking(assessment, doing) as (paid_job, on_step):
+        judge = replace(assessment.judge, context=paid_job.contexts["judge"])
+        verdicts = judge.verdicts(assessment.held_out, on_verdict=lambda index, verdict: on_step())
+        calibrated = list(zip(assessment.held_out, verdicts, strict=True))
         results = list[ModelResult]()
-        for role, model in zip(work.roles[1:], work.targets, strict=True):
-            replies = _ask_model(work, model, job.contexts[role], work.question_cases, on_step)
-            results.append(work.model_result(model.name, replies, judge, calibrated, on_step))
-        job.unfinished = any(result.failed for result in results)
-        return results, job.ledger.to_json()
+        for role, model in zip(assessment.roles[1:], assessment.targets, strict=True):
+            replies = _ask_model(
+                assessment, model, paid_job.contexts[role], assessment.question_cases, on_step
+            )
+            results.append(assessment.model_result(model.name, replies, judge, calibrated, on_step))
+        paid_job.unfinished = any(result.failed for result in results)
+        return results, paid_job.ledger.to_json()
 
 
 def _ask_model(
-    work: Assessment, model: Model, context: CallContext, cases: Sequence[Case], on_step: Callable[[], None]
+    assessment: Assessment,
+    model: Model,
+    context: CallContext,
+    cases: Sequence[Case],
+    on_step: Callable[[], None],
 ) -> list[tuple[str, bool]]:
     """Return the replies of a model to some questions, and whether the machinery failed."""
     lm = connect(model, context, "generator")
-    answerer = work.answerer
+    answerer = assessment.answerer
     program = answerer.basic()
-    settings = AskSettings(concurrency=work.concurrency)
+    settings = AskSettings(concurrency=assessment.concurrency)
     asker = Asker(judge=answerer, program=program, lm=lm, settings=settings)
     replies = []
     for verdict in asker.ask_all(cases, lambda index, verdict: on_step()):
@@ -272,8 +280,10 @@ _PAPERS = ("haluagent", "faithqa", "cognibench")
 """The papers with a kind of benchmark, in the order in which they are asked whether one is theirs."""
 _LABELLING_SAMPLES = 5
 """Judgements of a response where nobody names a number (CogniBench section 3.2)."""
+_REPLIES_THAT_DIFFER = 2
+"""Draws for which a model gets a temperature above 0, as a user has it, where neither it nor the paper has one."""
 Unanswered: TypeAlias = Literal["apart", "wrong"]
-"""A reply without an answer is in no rate, or is a hallucinated one."""
+"""The place of replies without an answer: in no rate, or among the hallucinated ones."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -304,6 +314,7 @@ class AssessmentRequest:
         options = {**self.judge_options, "concurrency": self.concurrency}
         loaded = self._load_by_name(judge, options)
         if options.get("samples") is None and loaded.word_rule is None:
+            # Only a judge that was loaded tells whether words decide, which takes no further samples.
             loaded = self._load_by_name(judge, {**options, "samples": _LABELLING_SAMPLES})
         return loaded.with_model(self.judge_model)
 
@@ -326,14 +337,14 @@ class AssessmentRequest:
         """The options of the judge that the call names."""
         return {name: value for name, value in self.judge_options.items() if value is not None}
 
-    def work_arguments(
+    def assessment_arguments(
         self,
         judge: LoadedJudge,
         bundled: str = "",
         temperature: float | None = None,
         top_p: float | None = None,
     ) -> dict[str, Any]:
-        """Return the arguments of every assessment.
+        """Return the arguments that the assessments of all papers share.
 
         Args:
             judge: the judge of what models write.
@@ -344,7 +355,7 @@ class AssessmentRequest:
         for model in self.models:
             if not model.offline and model.top_p is None:
                 model = replace(model, top_p=top_p)
-            targets.append(default_temperature(model, 2, temperature))
+            targets.append(default_temperature(model, _REPLIES_THAT_DIFFER, temperature))
         calibration = None
         if bundled:
             calibration = read_gold(bundled if self.calibration is None else self.calibration, judge.judge)
@@ -371,6 +382,7 @@ class BenchmarkKind:
 
 
 _OPTIONS_OF_KINDS = ("calibration", "fact_judge", "per_cell", "unanswered", "rejects")
+"""The fields of a request that say nothing about some kinds of benchmark."""
 
 
 def plan_assessment(request: AssessmentRequest) -> Assessment:
@@ -395,12 +407,13 @@ def _kind_of(benchmark: str) -> BenchmarkKind:
     columns: set[str] = set()
     for _, row in read(benchmark).rows[:1]:
         columns = set(row)
+    # The last kind recognises any columns: it refuses the rows that it cannot use when it reads them.
     return next(kind for kind in kinds if kind.recognises(columns))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class AssessedModels(Shown):
-    """What :func:`assess` found of some models.
+    """The results of :func:`assess`: those of each model, in their order.
 
     Attributes:
         benchmark: what was asked.
@@ -467,36 +480,42 @@ def assess(
     """Let models answer a benchmark, and judge what they write: how often they hallucinate, as ``jurist assess``.
 
     Args:
-        models: each is asked all questions; see :data:`ModelLike`.
+        models: the models, each of which is asked all questions; see :data:`ModelLike`.
         benchmark: ``dialogues`` (the bundled prompts), rows of the judge ``cognibench``, or what
             :func:`jurist.generate` wrote with ``dialogue``, ``haluagent`` or ``faithqa``.
-        judge: labels what models write; default: the latest compiled ``cognibench``, ``qa-conflict`` or
+        judge: the judge that labels replies; default: the latest compiled ``cognibench``, ``qa-conflict`` or
             ``satisfaction``, as the benchmark demands, else its basic prompt.
-        judge_model: answers as the judge, where it is given by name.
-        samples, threshold: judgements of a response (default: 5), and how many of them make a hallucination (default:
-            more than half).
+        judge_model: the model that answers as the judge, where the judge is given by name.
+        samples, threshold: the judgements of a response, 1 or more (default: 5), and how many of them make a
+            hallucination, 1 to ``samples`` (default: more than half).
         strictness, language: as for :func:`jurist.load`.
         calibration: gold on which the judge is measured, so that its errors are taken out of the shares; default: the
             paper's bundled set. Rows that the judge has seen are left out.
-        fact_judge: checks the facts of hallucinated responses on a benchmark of ``faithqa``.
-        limit: ask the first questions only.
-        per_cell: of ``faithqa``: so many queries of each task, topic and difficulty, drawn by lot.
-        unanswered: of ``haluagent``: replies without an answer are in no rate, or count as hallucinated (``wrong``).
-        rejects: takes the rows of a benchmark of ``haluagent`` that cannot be used; default: none may be bad.
-        concurrency: questions in flight at once.
-        budget: hard limits, for all models together.
-        seed: of draws.
+        fact_judge: the judge that checks the facts of hallucinated responses on a benchmark of ``faithqa``.
+        limit: the number of questions to ask, the first ones of the benchmark; default: all.
+        per_cell: of ``faithqa``: the most queries of each task, topic and difficulty, drawn by lot; default: all.
+        unanswered: of ``haluagent``: replies without an answer are in no rate (``apart``), or count as hallucinated
+            (``wrong``).
+        rejects: takes the rows of a benchmark of ``haluagent`` that cannot be used; default: one such row is an error.
+        concurrency: the number of questions in flight at once, 1 or more.
+        budget: the hard limits on calls, tokens, US dollars and seconds, for all models together; default: none.
+        seed: the seed of draws.
         store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
         resume, fresh: continue an interrupted assessment, so that nothing is paid twice, or forget it.
         surface: shows how the job goes, as the command line's does.
 
+    Returns:
+        The result of each model. Shares are from 0 to 1, with 95 % intervals over the groups of the benchmark;
+        ``records()`` has a row for each of them, raw and without the judge's errors.
+
     Raises:
         GoldError: the benchmark or the calibration cannot be read.
         UsageError: the judge does not label such replies, or an argument says nothing about this benchmark.
-        StoppedError: a signal, or a limit; paid answers are kept. ModelError: a model cannot be used at all.
+        StoppedError: a signal, or a limit; paid answers are kept.
+        ModelError: a model cannot be used at all.
     """
     opened = open_store(store)
-    place = surface or Surface(opened, Start(root=opened.checkpoints, resume=resume, fresh=fresh))
+    job_surface = surface or Surface(opened, Start(root=opened.checkpoints, resume=resume, fresh=fresh))
     options = {"samples": samples, "threshold": threshold, "strictness": strictness, "language": language}
     request = AssessmentRequest(
         benchmark=os.fspath(benchmark),
@@ -507,7 +526,7 @@ def assess(
         concurrency=concurrency,
         budget=budget or Budget(),
         seed=seed,
-        surface=place,
+        surface=job_surface,
         limit=limit,
         calibration=calibration,
         fact_judge=fact_judge,
@@ -515,18 +534,18 @@ def assess(
         unanswered=unanswered,
         rejects=rejects,
     )
-    work = plan_assessment(request)
+    assessment = plan_assessment(request)
     if surface is None:
-        place.note(*work.notes)
-    results, spend = assess_models(work, place)
-    measured, answers, body = work.view(results)
+        job_surface.note(*assessment.notes)
+    results, spend = assess_models(assessment, job_surface)
+    measured, answers, body = assessment.view(results)
     return AssessedModels(
         benchmark=request.benchmark,
-        judge=work.judge.stamp(),
+        judge=assessment.judge.stamp(),
         results=tuple(results),
         answers=tuple(answers),
         spend=spend,
         measured=measured,
         body=tuple(body),
-        figures=tuple(work.figures(results)),
+        figures=tuple(assessment.figures(results)),
     )

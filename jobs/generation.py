@@ -94,7 +94,7 @@ class Generation:
 
     @property
     def size_words(self) -> str:
-        """How much is written, for people: ``24 documents``, or ``144 questions of 24 documents``."""
+        """The size of the job in words: ``24 documents``, or ``144 questions of 24 documents``."""
         cases = plural(len(self.cases), *self.generator.case_nouns)
         if self.generator.expand is None:
             return cases
@@ -125,35 +125,37 @@ class Generation:
 
     def _calls_of(self, role: Purpose) -> Span:
         """Return the calls of the model that writes, or of the one that verifies, over all documents."""
-        least_calls, most_calls = 0, 0
+        least_calls = 0
+        most_calls = 0
         for case in self.cases:
             if role == "generator":
-                fewest, largest = self.generator.writer_calls(case)
+                least, most = self.generator.writer_calls(case)
             else:
-                fewest = largest = self.generator.verifier_calls
-            least_calls += fewest
-            most_calls += largest
+                least = most = self.generator.verifier_calls
+            least_calls += least
+            most_calls += most
         return Span(least_calls, self.loaded.sampling.samples * most_calls)
 
     def row_stamp(self) -> dict[str, object]:
         """Return the generator, its model and the id of the job, which every row holds."""
         loaded = self.loaded
-        versions = self.generator.verifying_versions
         artifact_hash = None
         if loaded.artifact:
             artifact_hash = loaded.artifact.sha256
-        return {
+        stamp: dict[str, object] = {
             "generator": loaded.name,
             "artifact": artifact_hash,
             "model": loaded.model.name,
             "temperature": loaded.model.temperature,
-            **({"verifiers": list(versions)} if versions else {}),
-            "job": job_id(self.fingerprint()),
         }
+        if self.generator.verifying_versions:
+            stamp["verifiers"] = list(self.generator.verifying_versions)
+        stamp["job"] = job_id(self.fingerprint())
+        return stamp
 
 
 @dataclass(frozen=True, kw_only=True)
-class Generated:
+class GenerationCounts:
     """The counts of a generation that has ended."""
 
     documents: int = 0  # how many there were
@@ -162,7 +164,7 @@ class Generated:
     statuses: Mapping[str, int] = field(default_factory=dict)
     # items, how many passed, how many are uncertain, and the rate of each check
     totals: Mapping[str, Any] = field(default_factory=dict)
-    words: tuple[str, ...] = ()  # the same for people
+    words: tuple[str, ...] = ()  # the counts of items in words
     # calls, tokens and cost, by purpose; answers paid by an earlier start count as ``replayed``
     spend: Mapping[str, Any] = field(default_factory=dict)
     done_before: bool = False  # the output was there already, and nothing was asked
@@ -210,20 +212,22 @@ def rejects_path(output: Path) -> Path:
     return output.with_name(f"{output.stem}.rejects{output.suffix or '.jsonl'}")
 
 
-def write_generation(job: Generation, output: Path, surface: Surface) -> Generated:
+def write_generation(job: Generation, output: Path, surface: Surface) -> GenerationCounts:
     """Write the items that pass into a JSONL file, the others into another beside it, and return the counts."""
-    if already_made(output, job.fingerprint(), surface.start):
-        return Generated(done_before=True)
-    with surface.asking(job, f"writing with {job.loaded.name}") as (work, on_document):
+    if is_already_made(output, job.fingerprint(), surface.start):
+        return GenerationCounts(done_before=True)
+    with surface.asking(job, f"writing with {job.loaded.name}") as (paid_job, on_document):
         check_files(output)
         output.parent.mkdir(parents=True, exist_ok=True)
-        asker = replace(job.loaded, contexts=work.contexts).asker()
+        asker = replace(job.loaded, contexts=paid_job.contexts).asker()
         generated = _write_files(job, asker, output, on_document)
-        work.unfinished = bool(generated.failed)
-        return replace(generated, spend=work.ledger.to_json())
+        paid_job.unfinished = bool(generated.failed)
+        return replace(generated, spend=paid_job.ledger.to_json())
 
 
-def _write_files(job: Generation, asker: Asker, output: Path, on_document: Callable[[], None]) -> Generated:
+def _write_files(
+    job: Generation, asker: Asker, output: Path, on_document: Callable[[], None]
+) -> GenerationCounts:
     """Write the output and its rejects, which get their names once all documents are done; return the counts."""
     rejects = rejects_path(output)
     part = output.with_name(output.name + ".part")
@@ -247,7 +251,7 @@ def _write_files(job: Generation, asker: Asker, output: Path, on_document: Calla
 
 def _write_rows_of_documents(
     job: Generation, asker: Asker, passing: TextIO, rejected: TextIO, on_document: Callable[[], None]
-) -> Generated:
+) -> GenerationCounts:
     """Write the rows of all documents into two open files, and return the counts."""
     scale, stamp = job.generator.checked.scale, job.row_stamp()
     statuses: Counter[str] = Counter()
@@ -266,7 +270,7 @@ def _write_rows_of_documents(
     silent = statuses["abstained"]
     if silent:
         words.append(f"{silent} of {plural(len(job.cases), *job.generator.case_nouns)} gave no item")
-    return Generated(
+    return GenerationCounts(
         documents=job.documents,
         cases=len(job.cases),
         statuses=dict(statuses),
@@ -279,7 +283,8 @@ def _rows_of_document(
     job: Generation, case: Case, verdict: Verdict, stamp: Mapping[str, object]
 ) -> Iterator[tuple[dict[str, object], bool]]:
     """Yield the rows of a document's items, and whether each passed; one row with the reason if there is no item."""
-    usage, items = verdict.usage, items_of(verdict.value)
+    usage = verdict.usage
+    items = items_of(verdict.value)
     origin = {
         "document": case.group,
         "source": case.source,
@@ -289,18 +294,20 @@ def _rows_of_document(
         number_in_document = number if len(items) > 1 else 0
         row = dict(job.generator.row(case, item, number_in_document))
         reasons = row.pop("reasons", None) or job.generator.checked.scale.failures((item,))
-        provenance = {**origin, **row.pop("provenance", {}), **stamp}
+        own_provenance = row.pop("provenance", {})
         if not item.passed:
-            row.update({"status": "rejected", "reasons": reasons})
-        yield {**row, "provenance": provenance}, item.passed
+            row["status"] = "rejected"
+            row["reasons"] = reasons
+        row["provenance"] = {**origin, **own_provenance, **stamp}
+        yield row, item.passed
     if not items:
         status = "failed" if verdict.status == "failed" else "rejected"
         row = {"id": case.group, "group": case.group, "status": status, "reasons": [verdict.error]}
         yield {**row, "provenance": {**origin, **stamp}}, False
 
 
-def already_made(output: Path, fingerprint: Mapping[str, object], start: Start) -> bool:
-    """Return whether the output is that of this very job, finished; refuse to overwrite other work."""
+def is_already_made(output: Path, fingerprint: Mapping[str, object], start: Start) -> bool:
+    """Return whether the output is there, finished, and of this very job; refuse to overwrite other work."""
     if output.is_dir():
         raise UsageError(f"{output} is a folder", hint="name a file")
     if not output.exists():
@@ -326,7 +333,7 @@ def _job_of(output: Path) -> str | None:
 
 
 class RecipeSettings(TypedDict, total=False):
-    """What the papers' generators are told beside documents: see :func:`generate`."""
+    """The settings of the papers' generators: see :func:`generate`."""
 
     turns: str
     words: str
@@ -370,7 +377,7 @@ class Writing:
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """How a generator of a paper is given documents; a module of the paper has it as ``RECIPE``."""
+    """The way from documents to the job of a paper's generator; a module of the paper has it as ``RECIPE``."""
 
     generators: tuple[str, ...]  # the names of the generators that need it
     settings: Mapping[str, Any]  # its settings with their defaults
@@ -412,12 +419,13 @@ def _plan_rows(request: WritingRequest) -> Writing:
     )
 
 
-_ROWS = Recipe(generators=(), settings={}, plan=_plan_rows)
+_ROW_RECIPE = Recipe(generators=(), settings={}, plan=_plan_rows)
+"""The recipe of generators that take each row as it is."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Written(Shown):
-    """What :func:`generate` wrote.
+    """The files that :func:`generate` wrote, with the counts of their items.
 
     Attributes:
         output: the file of items that passed every check, one a line.
@@ -430,7 +438,7 @@ class Written(Shown):
     generator: str
     output: Path
     rejects: Path
-    counts: Generated
+    counts: GenerationCounts
     description: Mapping[str, Any]
     body: tuple[Table | str, ...]  # tables of the description
     noun: str  # what people call the items
@@ -444,7 +452,7 @@ class Written(Shown):
 
     @property
     def line(self) -> str:
-        """How many items passed, and where they are, in one line."""
+        """The number of items that passed, and their file, in one line."""
         if self.counts.done_before:
             return f"{self.output} holds this very job already; nothing was asked"
         line = f"{self.output}: {'; '.join(self.counts.words)}"
@@ -503,13 +511,13 @@ def generate(
             for a generator of yours also rows in Python: dictionaries, or a table.
         output: the file to write, ``.jsonl``; of ``haluagent`` a folder, which gets ``benchmark.jsonl``. The rejected
             items are beside it.
-        model: writes; default: ``offline``, and of a generator that was loaded its own.
-        attempts: how often a document may be tried until what is written passes; default: once, of ``faithqa`` 3 times.
-        verifier: answers the frozen steps, which verify; default: ``model`` at temperature 0.
+        model: the model that writes; default: ``offline``, and of a generator that was loaded its own.
+        attempts: the most tries at a document until an item passes, 1 or more; default: 1, of ``faithqa`` 3.
+        verifier: the model that answers the frozen steps, which verify; default: ``model`` at temperature 0.
         verifiers, adapter, language: as for :func:`jurist.load`.
-        concurrency: documents in flight at once.
-        budget: hard limits.
-        seed: of what the papers' generators draw.
+        concurrency: the number of documents in flight at once, 1 or more.
+        budget: the hard limits on calls, tokens, US dollars and seconds; default: none.
+        seed: the seed of the draws of the papers' generators.
         store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
         resume, fresh: continue an interrupted generation, and return a finished one, so that nothing is paid twice; or
             write anew. With ``resume=False`` an output that exists is an error.
@@ -517,16 +525,21 @@ def generate(
             Of ``faithqa``: ``size`` (40 queries), ``tasks`` (``"fact,poem"``). Of ``haluagent``: ``per_document``,
             ``types`` (``"entity,relation"``), ``characters``, ``limit`` (the first documents only).
 
+    Returns:
+        The files, the counts of items, and their statistics; ``records()`` has the items that passed.
+
     Raises:
-        JudgeError: there is no such generator. GoldError: the documents cannot be read.
+        JudgeError: there is no such generator.
+        GoldError: the documents cannot be read.
         UsageError: a setting says nothing to this generator, or the output cannot be used.
         CheckpointError: the output is of another job.
-        StoppedError: a signal, or a limit; paid answers are kept. ModelError: a model cannot be used at all.
+        StoppedError: a signal, or a limit; paid answers are kept.
+        ModelError: a model cannot be used at all.
     """
     opened = open_store(store)
     surface = Surface(opened, Start(root=opened.checkpoints, resume=resume, fresh=fresh))
     name = generator if isinstance(generator, str) else _name_of(generator)
-    recipe = find_recipe(name.partition("@")[0].removesuffix(":basic")) or _ROWS
+    recipe = find_recipe(name.partition("@")[0].removesuffix(":basic")) or _ROW_RECIPE
     loaded = load_generator(
         generator,
         opened,
@@ -593,10 +606,13 @@ def write_items(
     settings: Mapping[str, Any],
 ) -> Written:
     """Return what a generator wrote from documents by a recipe; without one each row of the documents is a case."""
-    recipe = recipe or _ROWS
-    for name in settings.keys() - recipe.settings.keys():
-        takes = suggest_name(name, recipe.settings) if recipe.settings else f"leave out {name}"
-        raise UsageError(f"{name} says nothing to {loaded.judge.name}", hint=takes)
+    recipe = recipe or _ROW_RECIPE
+    for name in settings:
+        if name not in recipe.settings:
+            hint = f"leave out {name}"
+            if recipe.settings:
+                hint = suggest_name(name, recipe.settings)
+            raise UsageError(f"{name} says nothing to {loaded.judge.name}", hint=hint)
     is_place = isinstance(documents, str | os.PathLike)
     if recipe.generators and not is_place:
         hint = "write them to a file or a folder, and name that"

@@ -102,13 +102,13 @@ class Store:
         copy of its version puts it.
         """
         place = self.find_file(path)
-        beside = self.beside / path.name
-        if not place.is_file() and leads_out(path) and beside.is_file():
-            return beside
+        copied_file = self.parent_folder / path.name
+        if not place.is_file() and leads_out(path) and copied_file.is_file():
+            return copied_file
         return place
 
     @property
-    def beside(self) -> Path:
+    def parent_folder(self) -> Path:
         """The folder that the store stands in."""
         if self.root.name in ("", ".."):
             return self.root.resolve().parent
@@ -237,14 +237,14 @@ class Store:
 
         self.check_writable()
         additions, _ = checked_additions(inspect_files(artifact.path))
-        keys = ADDED_FILES[file]
+        key = key_of_measurement(file, entry)
         entries = [entry]
         for earlier in additions.get(file, {}).get("measured", ()):
-            if any(earlier[name] != entry[name] for name in keys):
+            if key_of_measurement(file, earlier) != key:
                 entries.append(earlier)
 
         def sort_key(measured: Mapping[str, object]) -> list[str]:
-            return [str(measured[name]) for name in keys]
+            return list(map(str, key_of_measurement(file, measured)))
 
         entries.sort(key=sort_key)
         program = read_artifact_file(artifact.path / PROGRAM)
@@ -330,6 +330,11 @@ class Store:
             faults=faults,
             extras=sealed.extras + addition_faults,
         )
+
+
+def key_of_measurement(file: str, entry: Mapping[str, object]) -> list[object]:
+    """Return the values that tell an entry of a file of measurements from its other entries."""
+    return [entry[name] for name in ADDED_FILES[file]]
 
 
 def leads_out(path: Path) -> bool:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ..errors import ArtifactError, UsageError, checked, system_message
 from ..programs.catalogue import PLUGIN_JUDGES, file_of, is_packaged
 from .artifact_card import Artifact
-from .artifacts import Store, leads_out
+from .artifacts import Store, key_of_measurement, leads_out
 from .contents import checked_additions
 from .naming import BASIC
 from .sealing import ADDED_FILES, FILES, OPTIONAL_FILES, inspect_files, read_artifact_file
@@ -31,16 +31,16 @@ class CopiedVersion:
     """A version in the other store, and what was copied with it."""
 
     artifact: Artifact  # the version
-    behind: tuple[Artifact, ...]  # the versions that it stands on, oldest first
+    foundations: tuple[Artifact, ...]  # the versions that it stands on, oldest first
     code: tuple[Path, ...]  # the Python files beside the other store that its judges need
     notes: tuple[str, ...]  # what must be copied by hand, or trusted, a line each
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Code:
+class _CodeReference:
     """The Python file of a judge with code, as the card of a version names it."""
 
-    ref: str  # who needs it
+    ref: str  # the version that needs it
     path: Path
     hashes: frozenset[str]  # of the content from which the version was made
 
@@ -49,18 +49,18 @@ class _Code:
 class _SourceFile:
     """A Python file to copy."""
 
-    source: Path
-    place: Path
+    source: Path  # where it is read
+    place: Path  # where it is written
     content: bytes
 
     @property
-    def is_in_the_way(self) -> bool:
-        """Whether another file has its place."""
-        return self.place.exists() and not self.is_there
+    def has_rival(self) -> bool:
+        """Whether a file with other content stands at the place."""
+        return self.place.exists() and not self.is_copied
 
     @property
-    def is_there(self) -> bool:
-        """Whether its place holds it already."""
+    def is_copied(self) -> bool:
+        """Whether the place holds the file already."""
         return self.place.is_file() and self.place.read_bytes() == self.content
 
 
@@ -94,20 +94,20 @@ def copy_version(store: Store, ref: str, target: Store) -> CopiedVersion:
     _copy_names(versions[-1], target)
     code_files: list[Path] = []
     for file in source_files.values():
-        if file.is_in_the_way:
+        if file.has_rival:
             command = shlex.join(["cp", str(file.source), str(file.place)])
             notes.append(f"{file.place} has other code, which was left as it is; to replace it: {command}")
         else:
-            _write(file)
+            _write_file(file)
             code_files.append(file.place)
     copies = [target.load(version.ref) for version in versions]
     return CopiedVersion(
-        artifact=copies[-1], behind=tuple(copies[:-1]), code=tuple(code_files), notes=tuple(notes)
+        artifact=copies[-1], foundations=tuple(copies[:-1]), code=tuple(code_files), notes=tuple(notes)
     )
 
 
 def _find_versions(store: Store, ref: str) -> list[Artifact]:
-    """Return a version after all that it stands on: those that it was made from, and those that verify for it."""
+    """Return the versions that a version stands on (its parents, and those that verify for it), then the version."""
     versions: dict[str, Artifact] = {}
     visited: set[str] = set()
 
@@ -119,7 +119,7 @@ def _find_versions(store: Store, ref: str) -> list[Artifact]:
             visit(store.load(f"{artifact.judge}@{artifact.about.parent}"))
         for verifier in find_recorded_verifiers(artifact, store):
             visit(verifier)
-        for reference in _member_versions(artifact, store):
+        for reference in _member_references(artifact, store):
             visit(store.load(reference))
         versions[artifact.ref] = artifact
 
@@ -127,8 +127,11 @@ def _find_versions(store: Store, ref: str) -> list[Artifact]:
     return list(versions.values())
 
 
-def _member_versions(artifact: Artifact, store: Store) -> Iterator[str]:
-    """Yield the versions by which members of a cascade are found, where an earlier jurist kept no code of theirs."""
+def _member_references(artifact: Artifact, store: Store) -> Iterator[str]:
+    """Yield the references of versions by which members of a cascade are found, if the cascade keeps no code of theirs.
+
+    An earlier jurist kept none.
+    """
     cascade = artifact.about.cascade
     for member in cascade.members if cascade else ():
         path, _ = file_of(member.reference)
@@ -141,28 +144,33 @@ def _member_versions(artifact: Artifact, store: Store) -> Iterator[str]:
             yield member.judge
 
 
-def _find_code(artifact: Artifact, notes: list[str]) -> Iterator[_Code]:
-    """Yield the files that a version needs, its own and those of the judges of a cascade; add a note on packages."""
+def _find_code(artifact: Artifact, notes: list[str]) -> Iterator[_CodeReference]:
+    """Yield the code of a version's judge and of the judges of a cascade; add a note on each judge of a package."""
     cascade = artifact.about.cascade
-    judges = [(artifact.ref, artifact.about.reference, artifact.about.definition, artifact.about.hashes)]
+    judges = [(artifact.about.reference, artifact.about.definition, artifact.about.hashes)]
     for member in cascade.members if cascade else ():
-        judges.append((artifact.ref, member.reference, member.definition, member.hashes))
-    for ref, reference, definition, hashes in judges:
+        judges.append((member.reference, member.definition, member.hashes))
+    for reference, definition, hashes in judges:
         path, _ = file_of(reference)
         if definition:
             continue
         if path is not None:
-            yield _Code(ref=ref, path=path, hashes=hashes)
+            yield _CodeReference(ref=artifact.ref, path=path, hashes=hashes)
         elif reference in PLUGIN_JUDGES.installed_names():
-            notes.append(f"{ref} needs the package that brings {reference}: install it there, too")
+            notes.append(f"{artifact.ref} needs the package that brings {reference}: install it there, too")
 
 
-def _find_source_files(code: _Code, store: Store, target: Store, notes: list[str]) -> list[_SourceFile]:
-    """Return the files of a judge with their places beside the other store; none where both stores share them."""
+def _find_source_files(
+    code: _CodeReference, store: Store, target: Store, notes: list[str]
+) -> list[_SourceFile]:
+    """Return the files of a judge with their places beside the other store; none where both stores share them.
+
+    A note is added on code that is missing, or that has changed since the version was made.
+    """
     from ..programs.judge_files import JudgeFile
 
     source = store.find_code(code.path)
-    place = target.beside / (code.path.name if leads_out(code.path) else code.path)
+    place = target.parent_folder / (code.path.name if leads_out(code.path) else code.path)
     if not source.is_file():
         if not place.is_file():
             notes.append(
@@ -198,9 +206,9 @@ def _place_files(file: JudgeFile, place: Path) -> list[_SourceFile]:
     return files
 
 
-def _write(file: _SourceFile) -> None:
-    """Write a file at its place, unless it is there."""
-    if file.is_there:
+def _write_file(file: _SourceFile) -> None:
+    """Write a file at its place, unless the place holds it already."""
+    if file.is_copied:
         return
     try:
         file.place.parent.mkdir(parents=True, exist_ok=True)
@@ -236,7 +244,7 @@ def _copy_measurements(artifact: Artifact, target: Store) -> None:
     for file, content in additions.items():
         present_keys: list[list[object]] = []
         for entry in present_additions.get(file, {}).get("measured", ()):
-            present_keys.append([entry[name] for name in ADDED_FILES[file]])
+            present_keys.append(key_of_measurement(file, entry))
         for entry in content["measured"]:
-            if [entry[name] for name in ADDED_FILES[file]] not in present_keys:
+            if key_of_measurement(file, entry) not in present_keys:
                 target.keep_added(copy, file, entry)

@@ -48,14 +48,14 @@ Matrix: TypeAlias = Any
 
 
 class _Penalty(NamedTuple):
-    """How strongly weights are drawn to 0."""
+    """The strength with which weights are drawn to 0."""
 
     inverse: float  # of the penalty of a logistic regression
     ridges: Sequence[float]  # the penalties that a ridge regression chooses from
 
 
-_OF_WORDS: Final = _Penalty(inverse=1.0, ridges=(1.0, 10.0, 100.0))
-_OF_SIGNALS: Final = _Penalty(inverse=0.1, ridges=(10.0, 30.0, 100.0, 300.0))
+_PENALTY_OF_WORDS: Final = _Penalty(inverse=1.0, ridges=(1.0, 10.0, 100.0))
+_PENALTY_OF_SIGNALS: Final = _Penalty(inverse=0.1, ridges=(10.0, 30.0, 100.0, 300.0))
 
 
 class UnitTexts:
@@ -258,9 +258,9 @@ class Scaling:
     def weighed(self, weights: Floats) -> FigureWeights:
         """Return the scaling with the weights (outputs, figures) of a regression, as data."""
         return {
-            "centers": _round_all(self.centers),
-            "scales": _round_all(self.scales),
-            "weights": [_round_all(row) for row in weights],
+            "centers": round_weights(self.centers),
+            "scales": round_weights(self.scales),
+            "weights": [round_weights(row) for row in weights],
         }
 
 
@@ -325,6 +325,7 @@ class FittedWords:
 
     @property
     def _is_of_two_labels(self) -> bool:
+        """Whether its one output is the log odds of the second of two labels."""
         return self.judge.answer.scale.learned == "label" and len(self.outputs) == 2
 
     def predict(self, units: UnitTexts, positions: Positions) -> list[Value]:
@@ -359,7 +360,7 @@ class FittedWords:
             weights_of_gram: dict[str, list[float]] = {}
             for gram, column in sorted(tfidf.vocabulary_.items()):
                 of_outputs = self.weights[:, first_column + column]
-                weights_of_gram[gram] = _round_all([tfidf.idf_[column], *of_outputs])
+                weights_of_gram[gram] = round_weights([tfidf.idf_[column], *of_outputs])
             grams.append({"kind": kind, "grams": weights_of_gram})
             first_column += len(tfidf.vocabulary_)
         answer = self.judge.answer
@@ -369,7 +370,7 @@ class FittedWords:
             "outputs": outputs,
             "judged": list(answer.unit_fields),
             "evidence": evidence_inputs(self.judge),
-            "intercepts": _round_all(self.intercepts),
+            "intercepts": round_weights(self.intercepts),
             "grams": grams,
             "overlap": self.features.overlap.weighed(self.weights[:, first_column:first_signal]),
         }
@@ -378,9 +379,14 @@ class FittedWords:
         return regression
 
 
-def _round_all(numbers: Iterable[float]) -> list[float]:
-    """Return numbers with seven significant digits."""
-    return [float(f"{number:.7g}") for number in numbers]
+def round_weight(number: float) -> float:
+    """Return a weight as it is kept: with seven significant digits."""
+    return float(f"{number:.7g}")
+
+
+def round_weights(numbers: Iterable[float]) -> list[float]:
+    """Return weights as they are kept: with seven significant digits."""
+    return list(map(round_weight, numbers))
 
 
 def fit_words(units: UnitTexts, labelled: Positions) -> FittedWords:
@@ -391,7 +397,7 @@ def fit_words(units: UnitTexts, labelled: Positions) -> FittedWords:
         fit = _FITS[units.judge.answer.scale.learned]
         features = WordFeatures(units, labelled, with_signals=False)
         gold = _select(units.gold, labelled)
-        return fit(units.judge, gold, features, features.transform(units, labelled), _OF_WORDS)
+        return fit(units.judge, gold, features, features.transform(units, labelled), _PENALTY_OF_WORDS)
 
 
 class Parts(NamedTuple):
@@ -410,8 +416,8 @@ def fit_parts(units: UnitTexts, labelled: Positions) -> Parts:
         gold = _select(units.gold, labelled)
         first_overlap = features.gram_count
         first_signal = first_overlap + units.overlap.shape[1]
-        words = fit(units.judge, gold, features, matrix[:, :first_signal].tocsr(), _OF_WORDS)
-        signals = fit(units.judge, gold, features, matrix[:, first_overlap:].tocsr(), _OF_SIGNALS)
+        words = fit(units.judge, gold, features, matrix[:, :first_signal].tocsr(), _PENALTY_OF_WORDS)
+        signals = fit(units.judge, gold, features, matrix[:, first_overlap:].tocsr(), _PENALTY_OF_SIGNALS)
     signal_count = matrix.shape[1] - first_signal
     return Parts(
         words=replace(words, weights=np.pad(words.weights, ((0, 0), (0, signal_count)))),
@@ -421,30 +427,38 @@ def fit_parts(units: UnitTexts, labelled: Positions) -> Parts:
 
 @dataclass(frozen=True, kw_only=True)
 class Mixture:
-    """How the parts count together: each calibrated by a slope and by an offset of each label, then weighed."""
+    """The weights of the parts in one regression, and their calibrations by a slope and an offset of each label."""
 
     weights: Floats  # of each part, together 1
     slopes: Floats  # of each part
     offsets: Sequence[Mapping[Value, float]]  # of each part: label -> offset; empty for other answers
 
     def mix(self, parts: Parts) -> FittedWords:
-        """Return the one regression that the parts are together."""
+        """Return one regression: the weighted sum of the calibrated parts."""
         fit = parts.words
         intercepts = np.zeros_like(fit.intercepts)
         feature_weights = np.zeros_like(fit.weights)
         for part, weight, slope, offsets in zip(parts, self.weights, self.slopes, self.offsets, strict=True):
-            part_offsets = np.array([offsets.get(output, 0.0) for output in part.outputs])
-            if len(part_offsets) != len(intercepts):  # of two labels there is one output; of a score no label
-                part_offsets = part_offsets[1:] - part_offsets[:-1] if len(part_offsets) == 2 else np.zeros(1)
+            part_offsets = _offsets_of_outputs(part, offsets)
             intercepts = intercepts + weight * (slope * part.intercepts + part_offsets)
             feature_weights = feature_weights + weight * slope * part.weights
         return replace(fit, intercepts=intercepts, weights=feature_weights)
 
 
+def _offsets_of_outputs(part: FittedWords, offset_of_label: Mapping[Value, float]) -> Floats:
+    """Return the offset of each output of a regression; of two labels the one output is the odds of the second."""
+    offsets: Floats = np.array([offset_of_label.get(output, 0.0) for output in part.outputs])
+    if len(offsets) == len(part.intercepts):
+        return offsets
+    if len(offsets) == 2:
+        return np.diff(offsets)
+    return np.zeros(1)  # a score has no label
+
+
 def fit_mixture(
     judge: Judge, gold: Sequence[Value], scores_of_parts: Sequence[Floats], outputs: Sequence[Value]
 ) -> Mixture:
-    """Return how parts count together, by their likelihoods on units that they were not fitted to.
+    """Return the mixture of parts, weighed by their likelihoods on units that they were not fitted to.
 
     Args:
         judge: the judge.
@@ -460,7 +474,7 @@ def fit_mixture(
         offsets_of_part: dict[Value, float] = {}
         if learned == "label":
             codes = np.array(list(map(outputs.index, gold)))
-            power = 0.0 if judge.metric == "accuracy" else 1.0
+            power = label_power(judge)
             slopes[place], fitted_offsets = fit_offsets(scores, codes, power)
             offsets_of_part = dict(zip(outputs, fitted_offsets.tolist(), strict=True))
             losses.append(loss_of_labels(slopes[place] * scores + fitted_offsets, codes, power))
@@ -502,7 +516,7 @@ def fit_longer_side(units: UnitTexts, labelled: Positions) -> Regression:
         "intercepts": [0.0] * len(weights),
         "grams": [],
         "overlap": {"centers": [], "scales": [], "weights": []},
-        "longer": _round_all(weights[:, 0]),
+        "longer": round_weights(weights[:, 0]),
     }
 
 
@@ -604,7 +618,19 @@ def _fit_classes(
 
 def _class_weight(judge: Judge) -> str | None:
     """Return how a fit weighs classes, as scikit-learn names it: alike unless accuracy is the metric."""
-    return None if judge.metric == "accuracy" else "balanced"
+    if label_power(judge):
+        return "balanced"
+    return None
+
+
+def label_power(judge: Judge) -> float:
+    """Return the power of :func:`.offsets.fit_offsets`: 1, for labels that weigh alike, unless accuracy is the metric.
+
+    Accuracy counts units alike, so that a frequent label weighs more.
+    """
+    if judge.metric == "accuracy":
+        return 0.0
+    return 1.0
 
 
 _Fit: TypeAlias = Callable[[Judge, Sequence[Value], WordFeatures, Matrix, _Penalty], FittedWords]

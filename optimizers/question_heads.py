@@ -24,6 +24,7 @@ from ..text.word_regression import CriterionRule, QuestionPart, Regression
 from .base import Job
 from .board import Board, Candidate
 from .candidate import Setting
+from .learners import round_weights
 from .question_labels import LEAST_ANSWERED, LEAST_OF_SECOND_LABEL
 from .words import FOLDS, WordFits, verdicts_of
 
@@ -53,15 +54,10 @@ class FittedHead:
         """Return the part ``questions`` of a rule, which weighs the columns; its figures have seven digits."""
         return {
             "kinds": list(kinds_of(questions)),
-            "centers": _round_numbers(self.centers),
-            "scales": _round_numbers(self.scales),
-            "weights": [_round_numbers(row) for row in self.weights],
+            "centers": round_weights(self.centers),
+            "scales": round_weights(self.scales),
+            "weights": [round_weights(row) for row in self.weights],
         }
-
-
-def _round_numbers(numbers: Floats) -> list[float]:
-    """Return numbers with seven digits."""
-    return [float(f"{number:.7g}") for number in numbers]
 
 
 def fit_head(judge: Judge, columns: Floats, gold: Sequence[Value]) -> FittedHead:
@@ -187,7 +183,7 @@ class QuestionFits:
         if with_words:  # the scores of both are added, and so their intercepts
             words = self._fits.criteria[0].fits[fold].regression
             intercepts = np.array(words["intercepts"]) + np.array(regression["intercepts"])
-            regression = {**words, "intercepts": _round_numbers(intercepts)}
+            regression = {**words, "intercepts": round_weights(intercepts)}
         criterion_rule: CriterionRule = {
             "criterion": NO_CRITERION,
             "regression": regression,
@@ -275,7 +271,7 @@ def regression_without_words(judge: Judge, labels: Sequence[Value], intercepts: 
         "outputs": [scale.to_json(label) for label in labels],
         "judged": list(answer.unit_fields),
         "evidence": [name for name in judge.input_fields if name not in answer.unit_fields],
-        "intercepts": _round_numbers(intercepts),
+        "intercepts": round_weights(intercepts),
         "grams": [],
         "overlap": {"centers": [], "scales": [], "weights": []},
     }

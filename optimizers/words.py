@@ -32,7 +32,10 @@ from .learners import (
     fit_mixture,
     fit_parts,
     fit_words,
+    label_power,
     make_folds,
+    round_weight,
+    round_weights,
 )
 from .offsets import fit_offsets
 from .weighing import weigh_words
@@ -67,7 +70,7 @@ class _Criterion:
                 positions.append(unit)
         return positions
 
-    def outside(self, fold: int | None) -> list[int]:
+    def labelled_outside(self, fold: int | None) -> list[int]:
         """Return the positions of the labelled units outside a fold; of all for ``None``."""
         positions: list[int] = []
         for unit in self.labelled:
@@ -92,7 +95,7 @@ class _Criterion:
         """Fold -> the regression on the units outside it; ``None`` -> the regression on all."""
         fits: dict[int | None, FittedWords] = {None: fit_words(self.units, self.labelled)}
         for fold in sorted(set(self.fold_of_unit)):
-            fits[fold] = fit_words(self.units, self.outside(fold))
+            fits[fold] = fit_words(self.units, self.labelled_outside(fold))
         return fits
 
     @cached_property
@@ -102,19 +105,21 @@ class _Criterion:
             return self.fits
         parts: dict[int | None, Parts] = {}
         for fold in (None, *sorted(set(self.fold_of_unit))):
-            parts[fold] = fit_parts(self.units, self.outside(fold))
+            parts[fold] = fit_parts(self.units, self.labelled_outside(fold))
         outputs = parts[None].words.outputs
-        crossed = self._crossed_scores(parts, outputs)
+        crossed = self._score_across_folds(parts, outputs)
         fits: dict[int | None, FittedWords] = {}
         for fold, parts_of_fold in parts.items():
-            units = self.outside(fold)
+            units = self.labelled_outside(fold)
             gold = [self.units.gold[unit] for unit in units]
             scores = [crossed_of_part[units] for crossed_of_part in crossed]
             fits[fold] = fit_mixture(self.judge, gold, scores, outputs).mix(parts_of_fold)
         return fits
 
-    def _crossed_scores(self, parts: Mapping[int | None, Parts], outputs: Sequence[Value]) -> list[Floats]:
-        """Return of each part the array (units, outputs) of what it says of units by a fit without their fold."""
+    def _score_across_folds(
+        self, parts: Mapping[int | None, Parts], outputs: Sequence[Value]
+    ) -> list[Floats]:
+        """Return the scores that each part gives the labelled units without their fold: arrays (units, outputs)."""
         width = max(1, len(outputs))
         crossed = [np.full((len(self.fold_of_unit), width), UNSEEN) for _ in range(len(parts[None]))]
         for fold, parts_of_fold in parts.items():
@@ -123,7 +128,7 @@ class _Criterion:
                 continue
             for array, part in zip(crossed, parts_of_fold, strict=True):
                 scores = part.scores(self.units, units)
-                if not outputs:  # of scores
+                if not outputs:  # a regression of scores has one output without a name
                     array[units] = scores
                 for column, output in enumerate(part.outputs):
                     if output in outputs:
@@ -204,7 +209,7 @@ class WordFits:
     def rule_of_length(self, fold: int | None) -> WordRule:
         """Return the rule that the longer of two texts decides, fitted outside a fold; on all cases for ``None``."""
         (criterion,) = self.criteria
-        regression = fit_longer_side(criterion.units, criterion.outside(fold))
+        regression = fit_longer_side(criterion.units, criterion.labelled_outside(fold))
         return WordRule(criteria=({"criterion": NO_CRITERION, "regression": regression, "reply": None},))
 
     def setting_of_length(self) -> Setting:
@@ -290,7 +295,7 @@ class ReplyFits:
         regression = criterion.decisive_fits[fold].regression
         figures: list[list[float]] = []
         units: list[int] = []
-        for unit in criterion.outside(fold):
+        for unit in criterion.labelled_outside(fold):
             case = criterion.units.cases[criterion.units.case_of_unit[unit]]
             verdict = self._verdicts.get(case.id)
             if verdict is None or verdict.status == "failed" or verdict.refused:
@@ -305,24 +310,21 @@ class ReplyFits:
     def _reply_part(
         self, criterion: _Criterion, fold: int | None, figures: Floats, units: Sequence[int]
     ) -> ReplyPart:
-        """Return how the replies count beside the words that were fitted outside a fold."""
+        """Return the calibration of the replies beside the words that were fitted outside a fold."""
         gold: list[Value] = []
         for unit in units:
             gold.append(criterion.units.gold[unit])
         learned = criterion.judge.answer.scale.learned
         if learned == "number":
-            words = self._crossed_scores(criterion, units)
+            words = self._word_scores_across_folds(criterion, units)
             return _calibrate_scores(words, figures[:, 0], np.array(gold, dtype=float))
         outputs = criterion.decisive_fits[fold].outputs
         if learned == "members":
             return _calibrate_members(figures, gold, outputs)
-        power = 1.0
-        if criterion.judge.metric == "accuracy":
-            power = 0.0
         codes = np.array(list(map(outputs.index, gold)))
-        return _calibrate_labels(figures, codes, power)
+        return _calibrate_labels(figures, codes, label_power(criterion.judge))
 
-    def _crossed_scores(self, criterion: _Criterion, units: Sequence[int]) -> Floats:
+    def _word_scores_across_folds(self, criterion: _Criterion, units: Sequence[int]) -> Floats:
         """Return the score that words give each of some units, by a fit without the unit's fold."""
         scores: list[float] = []
         for unit in units:
@@ -340,13 +342,13 @@ def _deviations(scores: Floats) -> Floats:
 
 
 def _calibrate_labels(figures: Floats, gold: Ints, power: float) -> ReplyPart:
-    """Return how replies count beside words for closed labels."""
+    """Return the calibration of replies beside words for closed labels."""
     slope, offsets = fit_offsets(figures, gold, power)
     return _make_reply_part(slope, offsets.tolist())
 
 
 def _calibrate_members(figures: Floats, gold: Sequence[Value], names: Sequence[Value]) -> ReplyPart:
-    """Return how replies count beside words for sets: by one logistic model of all members."""
+    """Return the calibration of replies beside words for sets: by one logistic model of all members."""
     is_member: list[bool] = []
     for members in gold:
         for name in names:
@@ -361,7 +363,7 @@ def _calibrate_members(figures: Floats, gold: Sequence[Value], names: Sequence[V
 
 
 def _calibrate_scores(words: Floats, replies: Floats, gold: Floats) -> ReplyPart:
-    """Return how replies count beside words for scores: by a ridge regression on both, on their own scale."""
+    """Return the calibration of replies beside words for scores: by a ridge regression on both, on their own scale."""
     columns = np.column_stack([words, replies])
     means = columns.mean(axis=0)
     spreads = columns.std(axis=0)
@@ -376,14 +378,10 @@ def _calibrate_scores(words: Floats, replies: Floats, gold: Floats) -> ReplyPart
 def _make_reply_part(slope: float, offsets: Sequence[float], words_weight: float = 1.0) -> ReplyPart:
     """Return the calibration of replies with seven significant digits."""
     return {
-        "slope": _seven_digits(slope),
-        "offsets": list(map(_seven_digits, offsets)),
-        "words_weight": _seven_digits(words_weight),
+        "slope": round_weight(slope),
+        "offsets": round_weights(offsets),
+        "words_weight": round_weight(words_weight),
     }
-
-
-def _seven_digits(number: float) -> float:
-    return float(f"{number:.7g}")
 
 
 def add_word_candidates(

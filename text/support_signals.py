@@ -39,9 +39,9 @@ LENGTH_SIGNALS: Final = (17, 18)
 """The places of the figures that say how long a text is."""
 
 _MOST_WORDS: Final = 3000
-"""The words of a text that are looked for as copied runs."""
+"""The most words of a text among which copied runs are looked for."""
 _MOST_PLACES: Final = 100
-"""The places of a word in the evidence at which a copied run may begin."""
+"""The most places of a word in the evidence at which a copied run may begin."""
 _SENTENCE_BREAK: Final = r"(?<=[.!?])[\"')\]]*\s+|(?<=[。！？；])|\n+"
 _NUMBER_TOKEN: Final = r"\d+(?:[.,]\d+)*"
 _NAME_TOKEN: Final = r"(?<![.!?:;\"“(\n] )(?<![^\s])(?<!^)[A-Z][\w'’-]+"
@@ -56,8 +56,9 @@ _FUNCTION_WORDS: Final = frozenset(
 )
 """English words that say nothing of what a text is about."""
 _ENDINGS: Final = ("ing", "ed", "ly", "es", "s", "e")
+"""English endings, of which the first that a word has is cut."""
 _LEAST_STEM: Final = 3
-"""The letters that a word keeps before an ending."""
+"""The fewest letters that a word keeps before an ending."""
 _NEGATION: Final = (
     r"\b(?:no|not|never|none|nobody|nothing|neither|nor|without|cannot)\b|n['’]t\b|[不没沒無无未非]"
 )
@@ -73,23 +74,24 @@ def find_stems(text: str) -> list[str]:
 
 
 def _cut_ending(word: str) -> str:
-    """Return a word without an ending of English, of which one doubled letter is cut too."""
+    """Return a word without its English ending: ``stopped`` gives ``stop``, ``houses`` and ``housed`` give ``hous``."""
     for ending in _ENDINGS:
         stem = word.removesuffix(ending)
-        if stem != word and len(stem) >= _LEAST_STEM and stem.isascii():
-            if (
-                ending in ("ing", "ed")
-                and len(stem) > _LEAST_STEM
-                and stem[-1] == stem[-2]
-                and stem[-1] not in "lsz"
-            ):
-                return stem[:-1]
-            return stem.removesuffix("e") if len(stem) > _LEAST_STEM else stem
+        if stem == word or len(stem) < _LEAST_STEM or not stem.isascii():
+            continue
+        if len(stem) == _LEAST_STEM:
+            return stem
+        has_doubled_letter = (
+            stem[-1] == stem[-2] and stem[-1] not in "lsz"
+        )  # "fall" and "miss" keep both letters
+        if has_doubled_letter and ending in ("ing", "ed"):
+            return stem[:-1]
+        return stem.removesuffix("e")
     return word
 
 
 class SupportIndex:
-    """What the figures need of an evidence text: its words in order, and its sentences."""
+    """The words, neighbouring words, sentences, stems and numbers of an evidence text, by which texts are measured."""
 
     def __init__(self, text: str) -> None:
         self.words = words(text)
@@ -107,8 +109,8 @@ class SupportIndex:
 
     def weight(self, stem: str) -> float:
         """Return the inverse sentence frequency of a stem; a missing one weighs as the rarest."""
-        found = len(self.sentences_of_stem.get(stem, ()))
-        return math.log(1.0 + (len(self.sentences) + 1.0) / (found + 0.5))
+        sentences_with_stem = len(self.sentences_of_stem.get(stem, ()))
+        return math.log(1.0 + (len(self.sentences) + 1.0) / (sentences_with_stem + 0.5))
 
     def coverage(self, stems: Collection[str]) -> float:
         """Return the weighted share of stems that the evidence has, 0 to 1; 0 of none."""
@@ -119,10 +121,12 @@ class SupportIndex:
             total += weight
             if stem in self.sentences_of_stem:
                 covered += weight
-        return covered / total if total else 0.0
+        if not total:
+            return 0.0
+        return covered / total
 
     def best_sentence(self, stems: Collection[str]) -> tuple[float, str]:
-        """Return the largest weighted share of stems that one sentence has, and that sentence; 0 where none has any."""
+        """Return the largest weighted share of stems that one sentence has, with that sentence, which may be empty."""
         total = 0.0
         weights: dict[int, float] = {}
         for stem in stems:
@@ -151,9 +155,9 @@ class SupportIndex:
 
     def _common_length(self, text_words: Sequence[str], start: int, place: int) -> int:
         """Return how many words of a text and of the evidence are the same from two places on."""
-        most = min(len(text_words) - start, len(self.words) - place)
+        longest_possible = min(len(text_words) - start, len(self.words) - place)
         length = 0
-        while length < most and text_words[start + length] == self.words[place + length]:
+        while length < longest_possible and text_words[start + length] == self.words[place + length]:
             length += 1
         return length
 
@@ -183,7 +187,7 @@ def measure_support(text: str, evidence: str) -> list[float]:
     """Return the support signals of a text beside its evidence, in the order of :data:`SIGNAL_NAMES`."""
     index = index_support(evidence)
     text_words = words(text)[:_MOST_WORDS]
-    count = max(1, len(text_words))
+    word_count = max(1, len(text_words))
     runs = index.copied_runs(text_words)
     longest = max(runs, default=0)
     distinct_words = list(dict.fromkeys(text_words))
@@ -191,7 +195,7 @@ def measure_support(text: str, evidence: str) -> list[float]:
     lacking_stems = [stem for stem in stems if stem not in index.sentences_of_stem]
     pairs = dict.fromkeys(pairwise(text_words))
     triples = dict.fromkeys(zip(text_words, text_words[1:], text_words[2:], strict=False))
-    best, quote = index.best_sentence(stems)
+    best_share, best_sentence = index.best_sentence(stems)
     text_sentences = split_sentences(text)
     coverage = index.coverage(stems)
     coverages: list[float] = []
@@ -199,24 +203,26 @@ def measure_support(text: str, evidence: str) -> list[float]:
         sentence_stems = find_stems(sentence)
         if sentence_stems:
             coverages.append(index.coverage(sentence_stems))
-    worst = min(coverages, default=coverage)
+    worst_coverage = min(coverages, default=coverage)
     numbers = find_numbers(text)
     lacking_numbers = numbers - index.numbers
     names = find_names(text)
     lacking_names = names - index.places.keys()
     is_negated = _is_negated(text)
-    negation_gap = best if quote and is_negated != _is_negated(quote) else 0.0
+    negation_gap = 0.0
+    if best_sentence and is_negated != _is_negated(best_sentence):
+        negation_gap = best_share
     return [
-        sum(runs) / count,
-        math.log1p(sum(run * run for run in runs) / count),
+        sum(runs) / word_count,
+        math.log1p(sum(run * run for run in runs) / word_count),
         math.log1p(longest),
-        longest / count,
+        longest / word_count,
         sum(word not in index.places for word in distinct_words) / max(1, len(distinct_words)),
         len(pairs.keys() - index.pairs) / max(1, len(pairs)),
         len(triples.keys() - index.triples) / max(1, len(triples)),
         1.0 - coverage,
-        best,
-        worst,
+        best_share,
+        worst_coverage,
         math.log1p(len(lacking_numbers)),
         len(lacking_numbers) / max(1, len(numbers)),
         math.log1p(len(lacking_names)),

@@ -1,4 +1,4 @@
-"""A regression on words, overlap and support signals, as data: what it says of a text beside its evidence.
+"""A regression on words, overlap and support signals, as data: its outputs for a text beside its evidence.
 
 Fitting is elsewhere (:mod:`jurist.optimizers.word_fitting`). Written with the standard library, because exports carry
 this source along and have to give the same numbers.
@@ -15,9 +15,9 @@ from .support_signals import measure_support
 from .wording import strings
 
 LEAST_SHARE: Final = 1e-4
-"""The share of a label that a reply does not show."""
+"""The share in place of 0 for a label without a vote, whose logarithm would be infinite."""
 LARGEST_ODDS: Final = 4.0
-"""The log odds of a member that all samples name; of one that none names, the negative."""
+"""The figure of a member that all samples name; that of one that none names is the negative."""
 
 
 class GramWeights(TypedDict):
@@ -29,7 +29,7 @@ class GramWeights(TypedDict):
 
 
 class FigureWeights(TypedDict):
-    """How some figures of a text are scaled and weighed."""
+    """The scaling and the weights of some figures of a text."""
 
     centers: Sequence[float]
     scales: Sequence[float]
@@ -52,7 +52,7 @@ class Regression(TypedDict):
 
 
 class ReplyPart(TypedDict):
-    """How the model's reply counts beside the regression: what each figure of the reply adds to its output."""
+    """The calibration of the model's reply beside the regression: what each figure of the reply adds to its output."""
 
     slope: float  # the factor of each figure
     offsets: Sequence[float]  # of each figure
@@ -60,7 +60,7 @@ class ReplyPart(TypedDict):
 
 
 class QuestionPart(TypedDict):
-    """How answers to questions, and the model's own vote, count: columns that are scaled, and weighed in each score."""
+    """The scaling and the weights of the columns of answers to questions and of the model's own vote."""
 
     kinds: Sequence[str]  # what each question is answered with
     centers: Sequence[float]  # of each column: the questions, then the figures of the model's own vote
@@ -116,8 +116,10 @@ def regress(regression: Regression, judged: Sequence[str], evidence: str) -> lis
     """
     totals = list(regression["intercepts"])
     for block in regression["grams"]:
-        texts = [evidence] if block["kind"] == "evidence" else judged
-        for text, sign in zip(texts, (1.0, -1.0), strict=False):
+        texts = judged
+        if block["kind"] == "evidence":
+            texts = [evidence]
+        for text, sign in zip(texts, (1.0, -1.0), strict=False):  # the second of two texts is taken off
             _add_grams(totals, block["grams"], text, sign)
     overlap = regression["overlap"]
     if overlap["weights"]:
@@ -134,8 +136,12 @@ def regress(regression: Regression, judged: Sequence[str], evidence: str) -> lis
 
 def longer_side(texts: Sequence[str]) -> int:
     """Return 1 where the first of two texts has more characters, -1 where the second has; 0 for equal lengths."""
-    first_length, second_length = map(len, texts)
-    return (first_length > second_length) - (first_length < second_length)
+    first, second = texts
+    if len(first) == len(second):
+        return 0
+    if len(first) > len(second):
+        return 1
+    return -1
 
 
 def _add_grams(totals: list[float], grams: Mapping[str, Sequence[float]], text: str, sign: float) -> None:
@@ -164,7 +170,7 @@ def _add_figures(
 
 
 def word_scores(regression: Regression, judged: Sequence[str], evidence: str) -> list[float]:
-    """Return the outputs of a regression for a unit: one for each label or member, or one for a score."""
+    """Return the scores of a unit by a regression: one for each label or member, or the one number."""
     outputs = regress(regression, judged, evidence)
     if regression["learned"] == "label" and len(regression["outputs"]) == 2:
         return [0.0, outputs[0]]  # of two labels a regression has one output: the log odds of the second
@@ -180,7 +186,10 @@ def label_figures(labels: Sequence[object], votes: Mapping[Any, float]) -> list[
 
 
 def member_figures(names: Sequence[object], votes: Mapping[Any, float]) -> list[float]:
-    """Return the log odds that samples name each member; empty without a sample."""
+    """Return a figure for each member that grows with the share of samples that name it; empty without a sample.
+
+    The figures are from -4 to 4, and 0 where half of the samples name the member.
+    """
     total = sum(votes.values())
     if not total:
         return []

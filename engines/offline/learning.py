@@ -1,6 +1,5 @@
 """Learning from demonstrations: a softmax regression whose penalty pulls towards the prior, not towards zero."""
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,10 +7,13 @@ from operator import mul
 from typing import Final
 
 from ...text.evidence import term_set
+from ...text.word_regression import softmax
 from .features import NAMES, CaseTexts, Matrix, Vector, measure_case
 
 _WORD_LIMIT: Final = 200
+"""The most words of demonstrations that are columns."""
 _REASON_LIMIT: Final = 3
+"""The most features that :meth:`Regression.reasons` names."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -23,14 +25,11 @@ class Regression:
 
     def probabilities(self, x: Matrix) -> Matrix:
         """Return the probability of each label, shape (units, labels)."""
-        return [self._unit_probabilities(unit) for unit in x]
-
-    def _unit_probabilities(self, unit: Vector) -> Vector:
-        odds = [dot(unit, weights) for weights in self.weights]
-        highest = max(odds)
-        exponentials = [math.exp(label_odds - highest) for label_odds in odds]
-        total = sum(exponentials)
-        return [exponential / total for exponential in exponentials]
+        probabilities: Matrix = []
+        for unit in x:
+            log_odds = [dot(unit, weights) for weights in self.weights]
+            probabilities.append(softmax(log_odds))
+        return probabilities
 
     def reasons(self, x: Vector, label: int, rival: int) -> tuple[str, ...]:
         """Return up to three features of a unit that speak most for one label against another, the strongest first."""
@@ -45,18 +44,22 @@ class Regression:
         return tuple(strongest[:_REASON_LIMIT])
 
 
-def dot(vector: Vector, next_vector: Vector) -> float:
+def dot(vector: Vector, other: Vector) -> float:
     """Return the dot product of two vectors."""
-    product: float = sum(map(mul, vector, next_vector))
+    product: float = sum(map(mul, vector, other))
     return product
 
 
 def learn(
     rows: Sequence[Matrix], targets: Sequence[Matrix], prior: Matrix, words: tuple[str, ...] = ()
 ) -> Regression:
-    """Return the regression of demonstrations: of each the :func:`columns` and the targets, shape (units, labels).
+    """Return the regression that is fitted to demonstrations; without any its weights are the prior.
 
-    A demonstration has one unit at least. Without demonstrations the weights are the prior.
+    Args:
+        rows: the :func:`columns` of each demonstration, of one unit at least.
+        targets: the targets of each demonstration, shape (units, labels).
+        prior: the weights that the penalty pulls towards, shape (labels, columns without words).
+        words: the words of the last columns.
     """
     start: Matrix = []
     for label_weights in prior:
@@ -69,20 +72,20 @@ def learn(
 
 
 def targets_of(shares: Sequence[float]) -> Matrix:
-    """Return the targets of yes or no, or of shares, shape (units, 2): how far it holds, how far it does not."""
+    """Return the targets of shares of yes, shape (units, 2): the share of yes, then that of no."""
     return [[float(share), 1.0 - share] for share in shares]
 
 
 def choose_vocabulary(texts: Sequence[str]) -> tuple[str, ...]:
-    """Return the words that at least two texts hold, and not all of them; the commonest, in a fixed order."""
+    """Return the words that two texts or more hold, but not all texts: at most 200, the commonest first."""
     counts: Counter[str] = Counter()
     for text in texts:
         counts.update(term_set(text))
     shared: list[str] = []
-    for term, count in counts.items():
+    for word, count in counts.items():
         if 1 < count < len(texts):
-            shared.append(term)
-    shared.sort(key=lambda term: (-counts[term], term))
+            shared.append(word)
+    shared.sort(key=lambda word: (-counts[word], word))
     return tuple(shared[:_WORD_LIMIT])
 
 

@@ -28,7 +28,7 @@ from ...jobs.assessing import (
     Calibrated,
     Replies,
     View,
-    figure,
+    figure_record,
     judge_cases,
 )
 from ...jobs.generation import job_id
@@ -262,7 +262,7 @@ class DialogueAssessment(Assessment):
         for result in results:
             for name, measure in result.measures.items():
                 table_name = "rates" if name.startswith("hallucinated") else "types"
-                records.append(figure(result.model, table_name, name, measure.raw, measure.corrected))
+                records.append(figure_record(result.model, table_name, name, measure.raw, measure.corrected))
         return records
 
 
@@ -272,7 +272,7 @@ def _plan(request: AssessmentRequest) -> DialogueAssessment:
     check_judge(judge.judge)  # before its gold is read as the calibration
     return DialogueAssessment(
         prompts=read_prompts(request.benchmark)[: request.limit],
-        **request.work_arguments(judge, judge.judge.bundled),
+        **request.assessment_arguments(judge, judge.judge.bundled),
     )
 
 

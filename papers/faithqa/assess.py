@@ -26,7 +26,7 @@ from ...jobs.assessing import (
     Calibrated,
     Replies,
     View,
-    figure,
+    figure_record,
     judge_cases,
 )
 from ...jobs.estimate import Ask, Span
@@ -378,7 +378,7 @@ class QueryAssessment(Assessment):
             for name, part in BREAKDOWNS.items():
                 for words, shares in part.of(result).items():
                     for column, share in shares.items():
-                        records.append(figure(result.model, name, f"{words}: {column}", share))
+                        records.append(figure_record(result.model, name, f"{words}: {column}", share))
         return records
 
     def _case(self, question: Question, text: str) -> Case:
@@ -425,7 +425,7 @@ def _plan(request: AssessmentRequest) -> QueryAssessment:
     return QueryAssessment(
         questions=read_questions(request.benchmark, request.per_cell, request.seed)[: request.limit],
         facts=facts,
-        **request.work_arguments(judge, temperature=0.3),
+        **request.assessment_arguments(judge, temperature=0.3),
     )
 
 

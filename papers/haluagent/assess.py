@@ -33,7 +33,7 @@ from ...jobs.assessing import (
     Replies,
     Unanswered,
     View,
-    figure,
+    figure_record,
     judge_cases,
 )
 from ...keeping.loading import LoadedJudge
@@ -280,15 +280,15 @@ class ItemAssessment(Assessment):
             name, rates_of_model = result.model, result.rates
             for format_name, share in rates_of_model.formats.items():
                 corrected = rates_of_model.corrected if format_name == "generative" else None
-                records.append(figure(name, "formats", format_name, share, corrected))
+                records.append(figure_record(name, "formats", format_name, share, corrected))
             if rates_of_model.overall is not None:
                 value, low, high = rates_of_model.overall
                 overall = {"value": value, "low": low, "high": high, "of": len(result.results)}
-                records.append({**figure(name, "formats", "overall", None), **overall})
+                records.append({**figure_record(name, "formats", "overall", None), **overall})
             for type_name, share in rates_of_model.types.items():
-                records.append(figure(name, "types", type_name, share))
+                records.append(figure_record(name, "types", type_name, share))
             for error_name, share in rates_of_model.errors.items():
-                records.append(figure(name, "errors", error_name, share))
+                records.append(figure_record(name, "errors", error_name, share))
         return records
 
 
@@ -303,7 +303,7 @@ def _plan(request: AssessmentRequest) -> ItemAssessment:
     return ItemAssessment(
         items=items[: request.limit],
         unanswered=request.unanswered,
-        **request.work_arguments(judge, QA_CONFLICT.bundled, temperature=1.0, top_p=0.7),
+        **request.assessment_arguments(judge, QA_CONFLICT.bundled, temperature=1.0, top_p=0.7),
     )
 
 

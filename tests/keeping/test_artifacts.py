@@ -76,7 +76,7 @@ def test_a_copy_has_its_parents_its_names_and_every_byte(store: Store, tmp_path:
     store.tag("polite@4", "prod")
     target = Store(tmp_path / "other")
     copied = copy_version(store, "polite@4", target)
-    assert [version.version for version in (*copied.behind, copied.artifact)] == [1, 2, 4]
+    assert [version.version for version in (*copied.foundations, copied.artifact)] == [1, 2, 4]
     assert target.verify() == []
     assert target.load("polite@prod").sha256 == store.load("polite@4").sha256
     with pytest.raises(ArtifactError, match="no version of polite is the latest"):

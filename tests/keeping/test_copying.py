@@ -132,6 +132,6 @@ def test_the_verifiers_of_a_generator_are_copied_with_it(tmp_path: Path) -> None
     generator = with_verifiers(find("haluagent"), ["label-check@2"], store)
     store.save(generator, basic(generator), {}, [], make_latest=True)
     copied = copy_version(store, "haluagent@1", other)
-    assert [version.ref for version in copied.behind] == ["label-check@1", "label-check@2"]
+    assert [version.ref for version in copied.foundations] == ["label-check@1", "label-check@2"]
     page = ("export", "haluagent@1", "--to", "markdown", "--store", other.root)
     assert "It is from label-check@2." in ok(*page).out

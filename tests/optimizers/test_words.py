@@ -305,7 +305,7 @@ def test_no_case_is_judged_by_a_rule_that_was_fitted_on_its_group(tmp_path: Path
     (criterion,) = fits.criteria
     for fold in fits.folds:
         groups_inside = {case.group for case in fits.cases if fits.fold_of_case[case.id] == fold}
-        fitted_on = {criterion.units.cases[unit].group for unit in criterion.outside(fold)}
+        fitted_on = {criterion.units.cases[unit].group for unit in criterion.labelled_outside(fold)}
         assert not groups_inside & fitted_on
 
 
