@@ -1,4 +1,4 @@
-"""From the answers of an experiment to its result: of one judge what to read first, of several what tells them apart.
+"""The results of an experiment: the evaluation of one judge, or the comparison of several.
 
 Every metric is the mean over the repeats, with the t-interval over repeats (FECT Tables 2, 4, 5) and the interval
 clustered by group; the first contender is tested against each other one on the same cases, corrected together (Holm).
@@ -329,14 +329,14 @@ class Evaluation(Shown):
 
 
 _MOST_VALUES = 50
-"""Values of a column above which scores by value would say nothing."""
+"""The most values of a column whose rows are scored; each of more values would have too few rows."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluating(Experiment):
     """One judge, asked once about every row that it was not compiled on."""
 
-    by: str = ""  # the column of the gold by whose values the rows are scored too; empty for none
+    column: str = ""  # the column of the gold by whose values the rows are scored too; empty for none
 
     kind: ClassVar[str] = "evaluate"
     chooses: ClassVar[bool] = False  # nobody selects among judges by it, so no sealed row is opened
@@ -345,42 +345,42 @@ class Evaluating(Experiment):
     def __post_init__(self) -> None:
         """Refuse a column by which no rows can be scored, before a model is asked."""
         super().__post_init__()
-        if self.by:
-            _ = self.values
+        if self.column:
+            _ = self.values_of_cases  # it raises
 
     @cached_property
-    def values(self) -> list[str]:
-        """The value that each case has in the column :attr:`by`.
+    def values_of_cases(self) -> list[str]:
+        """The value that each case has in the column :attr:`column`.
 
         Raises:
             UsageError: no row has the column, or it has a value of its own in nearly every row.
         """
         values: list[str] = []
         columns: dict[str, None] = {}
-        is_there = False
+        has_values = False
         for case in self.cases:
             row = case.source_row or case.row
             columns.update(dict.fromkeys(row))
-            is_there = is_there or has_column(row, self.by)
-            value = read_path(row, self.by)
+            has_values = has_values or has_column(row, self.column)
+            value = read_path(row, self.column)
             values.append("" if value is None else str(value))
-        if not is_there:
-            hint = suggest_name(self.by, columns)
-            raise UsageError(f"--by {self.by}: no row of {self.gold.name} has this column", hint=hint)
+        if not has_values:
+            hint = suggest_name(self.column, columns)
+            raise UsageError(f"--by {self.column}: no row of {self.gold.name} has this column", hint=hint)
         if len(set(values)) > _MOST_VALUES:
             raise UsageError(
-                f"--by {self.by}: {self.gold.name} has {len(set(values))} values in this column",
+                f"--by {self.column}: {self.gold.name} has {len(set(values))} values in this column",
                 hint=f"name a column with {_MOST_VALUES} values at most, such as a language or a source",
             )
         return values
 
     def _scores_by_value(self, judge: Judge, rows: Sequence[JudgedRow]) -> ColumnScores | None:
         """Return the score of the rows with each value of the column, most rows first; ``None`` without a column."""
-        if not self.by:
+        if not self.column:
             return None
         metric = resolve(judge.metric, judge.comparison)
         rows_by_value: dict[str, list[JudgedRow]] = {}
-        for value, row in zip(self.values, rows, strict=True):
+        for value, row in zip(self.values_of_cases, rows, strict=True):
             rows_by_value.setdefault(value, []).append(row)
         scores: list[ValueScore] = []
         for value, value_rows in sorted(rows_by_value.items(), key=lambda entry: (-len(entry[1]), entry[0])):
@@ -391,7 +391,7 @@ class Evaluating(Experiment):
             scores.append(
                 ValueScore(value=value, cases=len(value_rows), units=counts.units.labelled, score=value_score)
             )
-        return ColumnScores(column=self.by, metric=metric.name, values=tuple(scores))
+        return ColumnScores(column=self.column, metric=metric.name, values=tuple(scores))
 
     def conclude(self, job: PaidJob, answers: Sequence[Answers], on_case: Callable[[], None]) -> Any:
         """Return the evaluation of the one judge."""

@@ -24,24 +24,27 @@ class Limit:
 
     metric: str  # its name
     value: float  # the limit
-    lowest: bool  # whether it is the lowest that passes, and not the highest
+    is_lower_bound: bool  # whether it is the least value that passes, and not the largest
 
     @property
     def name(self) -> str:
-        """``f1 >= 0.8``."""
+        """The limit as an inequality, such as ``f1 >= 0.8``."""
         sign = "<="
-        if self.lowest:
+        if self.is_lower_bound:
             sign = ">="
         return f"{self.metric} {sign} {self.value:g}"
 
     def check(self, scores: ContenderResult, *, sure: bool) -> "GateCheck":
         """Return the check of a judge's score: of its value, or if ``sure`` of the worse end of its interval."""
         score = scores.scores[self.metric]
-        name, lowest, highest = self.name, score.value, score.value
+        name = self.name
+        low = score.value
+        high = score.value
         if sure:
             name += ", for sure"
-            lowest, highest = score.interval.low, score.interval.high
-        passed = lowest >= self.value if self.lowest else highest <= self.value
+            low = score.interval.low
+            high = score.interval.high
+        passed = low >= self.value if self.is_lower_bound else high <= self.value
         return GateCheck(name=name, passed=passed, words=f"{self.metric} {score.value:.3f} {score.interval}")
 
 
@@ -53,9 +56,9 @@ def limits_of(minimum: Limits, maximum: Limits) -> tuple[Limit, ...]:
     """Return the limits of metrics: those of the lowest values that pass, then those of the highest."""
     limits = []
     for name, value in _pairs_of(minimum):
-        limits.append(Limit(metric=name, value=value, lowest=True))
+        limits.append(Limit(metric=name, value=value, is_lower_bound=True))
     for name, value in _pairs_of(maximum):
-        limits.append(Limit(metric=name, value=value, lowest=False))
+        limits.append(Limit(metric=name, value=value, is_lower_bound=False))
     return tuple(limits)
 
 
@@ -106,16 +109,16 @@ class Gating(Comparing):
     fewest: ClassVar[int] = 1
 
     criteria: GateCriteria = field(default_factory=GateCriteria)
-    itself: bool = False  # whether that one is the judge itself, which is asked once
+    has_same_rival: bool = False  # whether the one that it must not be worse than is the judge itself
 
     @classmethod
     def of(cls, contenders: Sequence[Contender], **settings: Any) -> Self:
         """Return the gate of a judge, and of the one that it must not be worse than."""
         settings["criteria"].check(compares=len(contenders) > 1)
-        itself = any(contenders[0].is_same(contender) for contender in contenders[1:])
-        if itself:
+        has_same_rival = any(contenders[0].is_same(contender) for contender in contenders[1:])
+        if has_same_rival:  # it is asked once
             contenders = contenders[:1]
-        return cls(contenders=tuple(contenders), itself=itself, **settings)
+        return cls(contenders=tuple(contenders), has_same_rival=has_same_rival, **settings)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -124,20 +127,15 @@ class Gating(Comparing):
 
     def _check_enough(self) -> None:
         """Refuse a gate where the rows of the gold that are left are too few, or of one class."""
-        labelled, units, groups = [], 0, set()
-        for case in self.cases:
-            if case.labels:
-                labelled.append(case)
-                units += len(case.labels)
-                groups.add(case.group)
+        labelled = [case for case in self.cases if case.labels]
+        units = sum(len(case.labels) for case in labelled)
+        groups = {case.group for case in labelled}
         least_units = self.criteria.at_least
         least_groups = min(LEAST_GROUPS, least_units)
         lack = self.scored.answer.scale.check_part(labelled)
         if lack is not None:
-            reason, hint = (
-                f"{lack.gold_words}: there is no {lack.what} one",
-                f"add rows labelled {lack.missing_values}",
-            )
+            reason = f"{lack.gold_words}: there is no {lack.what} one"
+            hint = f"add rows labelled {lack.missing_values}"
         elif units < least_units or len(groups) < least_groups:
             reason = f"a gate needs {plural(least_units, 'labelled unit')} in {plural(least_groups, 'group')}"
             hint = "give labelled rows that no version was compiled on; --at-least N is content with N units"
@@ -160,7 +158,7 @@ class Gating(Comparing):
             if metric is None:
                 hint = suggest_name(limit.metric, metrics)
                 raise UsageError(f"no metric of {judge.name} is called {limit.metric!r}", hint=hint)
-            if limit.lowest and metric.higher_is_better is False:
+            if limit.is_lower_bound and metric.higher_is_better is False:
                 raise UsageError(
                     f"{limit.name} says nothing: the lower {limit.metric}, the better",
                     hint=f"give the highest that passes: --max {limit.metric}={limit.value:g}",
@@ -178,7 +176,7 @@ class Gating(Comparing):
         checks = []
         for limit in self.criteria.limits:
             checks.append(limit.check(result, sure=self.criteria.sure))
-        if self.itself:
+        if self.has_same_rival:
             words = "it is the same judge, and asked once"
             checks.append(GateCheck(name=f"not worse than {result.name}", passed=True, words=words))
         for test in comparison.tests:

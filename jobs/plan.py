@@ -62,7 +62,7 @@ class Plan:
     judge: Judge  # the judge
     gold: Gold  # its labelled cases
     holdout: Gold | None = None  # the sealed test, where it is no part of ``gold``
-    beside: tuple[Log, ...] = ()  # what others said of the rows, scored on the sealed test too
+    beside: tuple[Log, ...] = ()  # logs of verdicts of other judges, scored on the sealed test too
     # a name that :func:`jurist.optimizers.registry.make` takes, or an optimizer itself
     optimizer: str | Optimizer | MinimalOptimizer = DEFAULT
     options: Mapping[str, Any] = field(default_factory=dict)  # the optimizer's settings
@@ -144,16 +144,12 @@ class Plan:
 
     def fingerprint(self) -> dict[str, object]:
         """Return the settings that identify this job when it is started again, as JSON values."""
-        metric, verifier = "custom", None
+        metric = "custom"
         if isinstance(self.judge.metric, str):
             metric = self.judge.metric
+        verifier = None
         if self.frozen_model:
             verifier = describe_model(self.frozen_model)
-        versions = self.judge.verifying_versions
-        own_questions = [question.to_json() for question in self.own_questions]
-        rules: dict[str, object] = {}
-        if self.settings.sampling.takes_mean:
-            rules["combine"] = "mean"
         return {
             "judge": f"{self.judge.name}:{self.judge.variant}",
             "prompt": PromptState.of(self.judge.basic()).id,
@@ -169,24 +165,40 @@ class Plan:
             "test": self.split.test_hash,
             "samples": self.settings.sampling.samples,
             "threshold": self.settings.sampling.threshold,
-            **rules,
             "adapter": self.settings.adapter_of(self.judge),
             "embedder": self.settings.embedder,
             "holdout": self.holdout and self.holdout.sha256,
             **self.judge.option_values,
             "most_groups": list(self.judge.most_groups or ()),
-            **({} if self.judge.most_cases is None else {"most_cases": list(self.judge.most_cases)}),
             "frozen": self.judge.frozen_hash,
             "verifier": verifier,
-            **({"verifiers": versions} if versions else {}),
-            **({} if self.words else {"words": False}),
-            **({} if self.questions else {"questions": False}),
-            **({"own_questions": own_questions} if own_questions else {}),
-            **({} if self.own_answer else {"own_answer": False}),
-            **({"task": list(self.task)} if self.task else {}),
-            **({} if self.tokens_per_row is None else {"tokens_per_row": self.tokens_per_row}),
-            **({} if self.start is None else {"start": self.start.sha256}),
+            **self._rare_settings(),
         }
+
+    def _rare_settings(self) -> dict[str, object]:
+        """Return the settings that few compilations have: without them the fingerprint is that of an earlier jurist."""
+        settings: dict[str, object] = {}
+        if self.settings.sampling.takes_mean:
+            settings["combine"] = "mean"
+        if self.judge.most_cases is not None:
+            settings["most_cases"] = list(self.judge.most_cases)
+        if self.judge.verifying_versions:
+            settings["verifiers"] = self.judge.verifying_versions
+        if not self.words:
+            settings["words"] = False
+        if not self.questions:
+            settings["questions"] = False
+        if self.own_questions:
+            settings["own_questions"] = [question.to_json() for question in self.own_questions]
+        if not self.own_answer:
+            settings["own_answer"] = False
+        if self.task:
+            settings["task"] = list(self.task)
+        if self.tokens_per_row is not None:
+            settings["tokens_per_row"] = self.tokens_per_row
+        if self.start is not None:
+            settings["start"] = self.start.sha256
+        return settings
 
     @cached_property
     def call_hash(self) -> str | None:
@@ -370,12 +382,15 @@ def check_showable(split: Split, gold: Gold, level: float, hint: str = "") -> No
     )
 
 
-_SHORTER = 0.95  # train and dev together may be shorter than all cases are on average
+_SHORTER = 0.95
+"""The share that the calls of a case of train and dev may be below those of a case on average."""
 
 
 def foresee_compilation(plan: Plan) -> CostEstimate:
     """Return the estimate of a compilation: from the fewest calls of a search to all that the budget allows."""
-    split, optimizer, job = plan.split, plan.configured_optimizer, _offline_job(plan)
+    split = plan.split
+    optimizer = plan.configured_optimizer
+    job = _offline_job(plan)
     question = measure_question(job.asker(plan.judge.basic()), split.train + split.dev + split.test)
     proof_calls = plan.proof_calls
     search_calls = optimizer.minimum(job)
@@ -440,7 +455,8 @@ def _expected_calls(plan: Plan, job: Job) -> float | None:
 
 def _offline_job(plan: Plan) -> Job:
     """Return the job of an optimizer, with the offline engine in place of the models."""
-    context, offline = CallContext.fresh(), Model(temperature=0.0)
+    context = CallContext.fresh()
+    offline = Model(temperature=0.0)
     return Job(
         judge=plan.judge,
         settings=plan.settings,
@@ -461,7 +477,8 @@ def _offline_job(plan: Plan) -> Job:
 
 def _measure_longest(plan: Plan, job: Job, basic: Size) -> Size:
     """Return the size of a question with the longest prompt that the search may make of the basic one."""
-    split, optimizer = plan.split, plan.configured_optimizer
+    split = plan.split
+    optimizer = plan.configured_optimizer
     longest = basic
     for adapter in optimizer.other_adapters(job):
         asker = job.asker(plan.judge.basic(), Setting(form=adapter))

@@ -30,14 +30,19 @@ def evaluate(
 
     Args:
         judge, gold, asking: as for :func:`compare`.
-        by: a column of the gold, such as a language: the rows with each of its values are scored, too, in
-            ``by_column``.
-        model: who answers; default: ``offline``, and of a judge that was loaded its own.
+        by: the name of a column of the gold, such as a language, with 50 values at most: the rows with each value are
+            scored, too, in ``by_column``; default: none.
+        model: the model that answers; default: ``offline``, and of a judge that was loaded its own.
+
+    Returns:
+        The scores of the judge by metric, most of them from 0 to 1: ``evaluation["f1"]`` has ``value`` and
+        ``interval``. ``records()`` has a row for each metric and each value of the column.
 
     Raises:
+        UsageError: no row has the column ``by``, or the column has more than 50 values.
         JuristError: as :func:`compare`.
     """
-    evaluation: Evaluation = _measured(Evaluating, [judge], model, gold, asking, by=by)
+    evaluation: Evaluation = _measured(Evaluating, [judge], model, gold, asking, column=by)
     return evaluation
 
 
@@ -78,13 +83,13 @@ def harden(
     model: ModelLike | None = None,
     **asking: Unpack[Asking],
 ) -> Robustness:
-    """Attack a judge: how often its answer changes where it must not; kept beside the card of an artifact of the store.
+    """Attack a judge, and measure how often its answer changes where it must not; an artifact of the store keeps this.
 
     Args:
         judge, gold, asking: as for :func:`compare`.
         only: attacks or probes by name, such as ``fake-verdict``; default: all.
-        cases: attacked at most.
-        field: the input that is attacked; default: that whose text is judged.
+        cases: the most cases that are attacked.
+        field: the input that is attacked; default: the judged text.
         model: as for :func:`evaluate`.
 
     Raises:
@@ -111,9 +116,9 @@ def compare(
     Args:
         judges: see :data:`JudgeLike`; all of them have the same inputs and give the same kind of values.
         gold: labelled rows; see :data:`GoldLike`. Rows that an artifact was compiled on are left out, and counted.
-        models: every judge that is given by name is asked with each; default: ``offline``.
-        repeats: times everything is asked, with other draws each (FECT section 3.1: 10).
-        seed: of the permutation test.
+        models: the models with each of which every judge that is given by name is asked; default: ``offline``.
+        repeats: the number of times that everything is asked, 1 or more, with other draws each (FECT section 3.1: 10).
+        seed: the seed of the permutation test.
         asking: ``budget``, hard limits for everything together; ``mapping``, what the gold calls columns and labels;
             ``raters`` and ``merge``, the columns of several raters and the rule that merges them;
             ``store``, the folder of artifacts (default ``$JURIST_STORE``, else ``./compiled``); ``fresh``, to forget an
