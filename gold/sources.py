@@ -56,6 +56,15 @@ def read(source: str | Path, on_bad: OnBad = refuse) -> Reading[All]:
     return Reading(name=stream.name, path=stream.path, rows=rows, card=stream.card, notes=stream.notes)
 
 
+def layouts(source: str | Path) -> set[frozenset[str]]:
+    """Return the sets of columns that the rows of a source have; rows that cannot be read have none."""
+    columns_of_rows: set[frozenset[str]] = set()
+    for _, row in open_rows(source).rows:
+        if not isinstance(row, GoldError):
+            columns_of_rows.add(frozenset(row))
+    return columns_of_rows
+
+
 def open_rows(source: str | Path) -> Reading[Rows]:
     """Return a source whose rows are read as they are asked for; those of a folder by the names of its files."""
     name = str(source)

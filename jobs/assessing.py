@@ -22,7 +22,7 @@ from ..evaluation.intervals import Share
 from ..evaluation.prevalence import Prevalence
 from ..gold.goldset import Gold
 from ..gold.rejects import Rejects
-from ..gold.sources import read
+from ..gold.sources import layouts
 from ..keeping.artifacts import Store
 from ..keeping.loading import LoadedJudge, default_temperature
 from ..keeping.paying import Start
@@ -374,7 +374,7 @@ class AssessmentRequest:
 class BenchmarkKind:
     """A kind of benchmark, which the module ``assess`` of a paper has as ``KIND``."""
 
-    # whether a benchmark whose first row has these columns is of the kind
+    # whether a benchmark with a row of these columns is of the kind
     recognises: Callable[[Set[str]], bool]
     plan: Callable[[AssessmentRequest], Assessment]
     options: frozenset[str]  # the fields of a request that change something here and not on every benchmark
@@ -386,7 +386,7 @@ _OPTIONS_OF_KINDS = ("calibration", "fact_judge", "per_cell", "unanswered", "rej
 
 
 def plan_assessment(request: AssessmentRequest) -> Assessment:
-    """Return the assessment of a request: the first row of its benchmark decides the kind."""
+    """Return the assessment of a request: the rows of its benchmark decide the kind."""
     kind = _kind_of(request.benchmark)
     defaults = {item.name: item.default for item in fields(AssessmentRequest)}
     for name in _OPTIONS_OF_KINDS:
@@ -397,18 +397,16 @@ def plan_assessment(request: AssessmentRequest) -> Assessment:
 
 
 def _kind_of(benchmark: str) -> BenchmarkKind:
-    """Return the kind of a benchmark: that of its name, else the first that takes the columns of its first row."""
+    """Return the kind of a benchmark: that of its name, else the first that takes the columns of one of its rows."""
     kinds: list[BenchmarkKind] = []
     for paper in _PAPERS:
         kinds.append(import_module(f"jurist.papers.{paper}.assess").KIND)
     for kind in kinds:
         if kind.bundled == benchmark:
             return kind
-    columns: set[str] = set()
-    for _, row in read(benchmark).rows[:1]:
-        columns = set(row)
+    columns_of_rows = layouts(benchmark) or {frozenset()}
     # The last kind recognises any columns: it refuses the rows that it cannot use when it reads them.
-    return next(kind for kind in kinds if kind.recognises(columns))
+    return next(kind for kind in kinds if any(map(kind.recognises, columns_of_rows)))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

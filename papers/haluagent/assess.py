@@ -24,7 +24,7 @@ from ...evaluation.metrics import Ratios, mean_parts
 from ...evaluation.plain import plain_fields
 from ...evaluation.prevalence import Prevalence, Tallies, prevalence, tallies
 from ...gold.rejects import Rejects
-from ...gold.sources import OnBad, read
+from ...gold.sources import OnBad, layouts
 from ...jobs.assessing import (
     Assessment,
     AssessmentRequest,
@@ -294,10 +294,8 @@ class ItemAssessment(Assessment):
 
 def _plan(request: AssessmentRequest) -> ItemAssessment:
     """Return the assessment on the items of a request; rows that are none go to its rejects."""
-    columns: set[str] = set()
-    for _, row in read(request.benchmark).rows[:1]:
-        columns = set(row)
-    items = _usable_items(request, read_items if columns >= _OWN_COLUMNS else read_authors)
+    is_own = any(columns >= _OWN_COLUMNS for columns in layouts(request.benchmark))
+    items = _usable_items(request, read_items if is_own else read_authors)
     judge = request.load_judge(QA_CONFLICT.name).for_texts(item.question for item in items)
     check_conflict_judge(judge)  # before its gold is read as the calibration
     return ItemAssessment(

@@ -146,26 +146,34 @@ def read_items(path: str | Path, on_bad: OnBad = refuse) -> tuple[Item, ...]:
 
 
 def read_authors(path: str | Path, on_bad: OnBad = refuse) -> tuple[Item, ...]:
-    """Read generative or single-choice items in the layout of the authors' files; ``on_bad`` takes all other rows.
+    """Read items of all formats from rows in the layout of the authors; ``on_bad`` takes the rows that are no items.
 
-    The columns of a row may stand in any order, beside others. Ids are the numbers of the lines.
+    A generative row gives two true-or-false items beside its own. Documents, which stand in a folder with the items,
+    are left out. The columns of a row may stand in any order, beside others. Ids are the numbers of the rows.
     """
     items: list[Item] = []
     for number, (place, row) in enumerate(read(path, on_bad).rows, 1):
+        if _is_document(row):
+            continue
         try:
-            items.append(_read_item(row, number, place))
+            items += _read_row(row, number, place)
         except GoldError as error:
             on_bad(error, row)
     return tuple(items)
 
 
-def _read_item(row: Mapping[str, Any], number: int, place: Place) -> Item:
-    """Return the item of a row of the authors' files. Raises ``GoldError`` for a row that is none."""
+def _is_document(row: Mapping[str, Any]) -> bool:
+    """Say whether a row of the authors' files is a document that questions were made from."""
+    return "knowledge" in row and "question" not in row
+
+
+def _read_row(row: Mapping[str, Any], number: int, place: Place) -> list[Item]:
+    """Return the items of a row of the authors' files. Raises ``GoldError`` for a row that has none."""
     try:
         if row.keys() >= set(_GENERATIVE):
             return _read_generative(row, number)
         if row.keys() >= set(_CHOICE):
-            return _read_choice(row, number)
+            return [_read_choice(row, number)]
     except pydantic.ValidationError as error:
         fault = error.errors(include_url=False)[0]
         field = ".".join(map(str, fault["loc"]))
@@ -198,18 +206,31 @@ def _listed_values(value: object) -> list[object]:
     return []
 
 
-def _read_generative(row: Mapping[str, Any], number: int) -> Item:
-    return Generative(
-        id=f"{number}/generative",
-        group=row["ent"],
-        language=language_of(str(row["question"])),
-        type=_type_called(row["halu_type"]),
-        question=row["question"],
-        correct_answer=row["correct_answer"],
-        passage=row["reason"],
-        hallucinated_answer=row["halu_answer"],
-        entity=row["ent"],
-    )
+def _read_generative(row: Mapping[str, Any], number: int) -> list[Item]:
+    """Return the generative item of a row, and whether each of its two answers is true (section 3.3, Table 4)."""
+    common_fields: dict[str, Any] = {
+        "group": row["ent"],
+        "language": language_of(str(row["question"])),
+        "type": _type_called(row["halu_type"]),
+        "question": row["question"],
+    }
+    correct_answer, hallucinated_answer = row["correct_answer"], row["halu_answer"]
+    items: list[Item] = [
+        Generative(
+            id=f"{number}/generative",
+            correct_answer=correct_answer,
+            passage=row["reason"],
+            hallucinated_answer=hallucinated_answer,
+            entity=row["ent"],
+            **common_fields,
+        ),
+        TrueFalse(id=f"{number}/true", answer=correct_answer, correct=True, **common_fields),
+    ]
+    if hallucinated_answer:
+        items.append(
+            TrueFalse(id=f"{number}/false", answer=hallucinated_answer, correct=False, **common_fields)
+        )
+    return items
 
 
 def _read_choice(row: Mapping[str, Any], number: int) -> Item:

@@ -141,7 +141,11 @@ def test_items_of_the_authors_are_read(tmp_path):
     choice = {"question": prompt, "answers": [*"甲乙丙丁"], "labels": labels, "correct_option": "B"}
     rows = [{**free, "ent": "ada", "halu_answer": "Bob"}, choice]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    generative, chosen = read_authors(path)
+    generative, true, false, chosen = read_authors(path)
+    assert [(item.id, item.answer, item.correct) for item in (true, false)] == [
+        ("1/true", "Ada", True),
+        ("1/false", "Bob", False),
+    ]
     assert (generative.correct_answer, generative.type, generative.entity) == ("Ada", "entity", "ada")
     assert (chosen.question, chosen.correct, chosen.type) == ("谁？", "B", "fabrication")
     assert choice_prompt(chosen) == prompt
@@ -214,6 +218,32 @@ def test_bad_rows_of_a_benchmark_are_set_aside_by_the_command(tmp_path):
     assert [json.loads(line)["source"] for line in aside.read_text().splitlines()] == [
         f"{path}:2",
         f"{path}:3",
+    ]
+
+
+def test_the_authors_folder_gives_all_formats_and_its_documents_none(tmp_path):
+    folder = tmp_path / "cfaith"
+    folder.mkdir()
+    document = {"label": "美术", "ent": "ada", "src": "wiki", "knowledge": "Ada wrote it."}
+    free = {"question": "Who?", "correct_answer": "Ada", "reason": "She was.", "halu_type": "实体错误"}
+    files = {
+        "documents": [document],
+        "generative_qa": [{**free, "ent": "ada", "halu_answer": "Bob"}],
+        "single_choice_qa": [_AUTHORS_CHOICE],
+    }
+    for name, rows in files.items():
+        text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+    command = ("assess", "offline", "--benchmark", folder, "--max-unusable", 1, "--json")
+    done = ok(*command, "--unanswered", "wrong")
+    (model,) = done.json["models"]
+    asked = {name: share["of"] for name, share in model["formats"].items()}
+    assert asked == {"generative": 1, "single-choice": 1, "true-false": 2}
+    (folder / "extra.jsonl").write_text("{broken\n")
+    aside = tmp_path / "bad.jsonl"
+    ok(*command, "--rejects", aside)
+    assert [json.loads(line)["source"] for line in aside.read_text().splitlines()] == [
+        f"{folder}/extra.jsonl:1"
     ]
 
 
