@@ -26,7 +26,7 @@ from ..keeping.artifacts import Store
 from ..keeping.card_parts import CascadeFound
 from ..keeping.copying import copy_version as copy_artifact
 from ..keeping.loaders import load_judge
-from ..keeping.naming import judge_of_artifact
+from ..keeping.naming import compiled_judge_of
 from ..programs.judge import Judge
 from ..report.differing import (
     Side,
@@ -83,7 +83,7 @@ def show_artifact(options: ShowOptions) -> Result:
         moved = artifact.about.moved
         if moved is not None:
             body.append(f"moved from {moved.parent} with {moved.model}: {moved.words}; asked {moved.way}")
-        judge = judge_of_artifact(artifact, store)
+        judge = compiled_judge_of(artifact, store)
         if options.markdown:
             body.append(MarkdownText(export_text(artifact, judge, "markdown")))
         else:
@@ -158,7 +158,7 @@ def add_written(options: AddOptions) -> Result:
     store = store_of(options)
     artifact = add_version(options.judge, instructions, store, note=options.note)
     store_words = store_option(options)
-    gold_option = _gold_option_of(judge_of_artifact(artifact, store), store)
+    gold_option = _gold_option_of(compiled_judge_of(artifact, store), store)
     return Result(
         data={"artifact": artifact.ref, "path": str(artifact.path), "sha256": artifact.sha256},
         body=[
@@ -257,7 +257,7 @@ def _command_after_forgetting(version: Artifact, store: Store, store_words: str)
     """Return the command that says how good a version is: by labels where it differs from basic, if they can tell."""
     try:
         proven = find_proven(store, version)
-        labels = foresee_labels_of(proven, judge_of_artifact(proven, store))
+        labels = foresee_labels_of(proven, compiled_judge_of(proven, store))
     except JuristError:  # the version is made, and a judge whose file is gone only leaves this question open
         labels = None
     if labels:

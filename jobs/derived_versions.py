@@ -23,7 +23,7 @@ from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.card import Card, CardContent
 from ..keeping.card_parts import GoldCard, Guideline, ModelCard, OptimizerCard, SettingCard, WordsCard
-from ..keeping.naming import judge_of_artifact
+from ..keeping.naming import compiled_judge_of
 from ..keeping.sealing import ANSWERS, SEEN, WORDS
 from ..optimizers.board import Candidate
 from ..optimizers.candidate import Setting
@@ -258,7 +258,7 @@ def forget(ref: str, rows: Sequence[str], store: Store) -> Artifact:
     for row in artifact.seen():
         if row["case"] not in ids:
             remaining_rows.append(row)
-    judge = judge_of_artifact(artifact, store)
+    judge = compiled_judge_of(artifact, store)
     records: dict[str, Iterable[Mapping[str, Any]]] = {SEEN: remaining_rows}
     if setting.words is not None:
         records[WORDS] = setting.words.to_lines()

@@ -22,7 +22,7 @@ from ..gold.rows import label_keys
 from ..gold.splits import Shares
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
-from ..keeping.naming import judge_of_artifact, locate_judge
+from ..keeping.naming import compiled_judge_of, locate_judge
 from ..programs.judge import Judge
 from ..report.foreseen import totals_of_version
 from ..report.shown import Shown
@@ -216,7 +216,7 @@ def plan_from_version(
         ArtifactError: the version kept no answers of a sealed test.
     """
     artifact.check_is_no_cascade()
-    judge = judge_of_artifact(artifact, store)
+    judge = compiled_judge_of(artifact, store)
     totals = totals_of_version(artifact, judge, shares)
     if totals is None:
         raise ArtifactError(

@@ -16,7 +16,7 @@ from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.card import Card
 from ..keeping.card_parts import ModelCard
-from ..keeping.naming import judge_of_artifact
+from ..keeping.naming import compiled_judge_of
 from ..optimizers.board import Candidate
 from ..optimizers.candidate import Setting
 from ..optimizers.demonstrations import add_remembered_rows
@@ -56,7 +56,7 @@ def plan_again(
     """Return the plan of the compilation, made again: its test, and that test's labels, must be those of the card."""
     card = artifact.about
     origin = card.gold
-    judge = artifact.as_compiled(judge_of_artifact(artifact, store))
+    judge = compiled_judge_of(artifact, store)
     artifact.check(judge)
     judge = judge.with_options(card.option_values)
     if origin.test_ids_sha256 is None or (gold is None and not origin.place):

@@ -10,7 +10,7 @@ from ..gold.mapping import RowMapping
 from ..gold.writing import write_whole
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
-from ..keeping.naming import judge_of_artifact
+from ..keeping.naming import compiled_judge_of
 from ..programs.judge import Judge
 from ..report.artifact import ArtifactReport
 from ..report.document import Document
@@ -79,7 +79,7 @@ def make_report(
     cascade = artifact.about.cascade
     if cascade is not None and cascade.found:
         return _report_of(cascade_report(artifact, cascade.found))
-    judge = judge_of_artifact(artifact, store)
+    judge = compiled_judge_of(artifact, store)
     proof_gold, problem = _proof_gold(gold, artifact, judge, store)
     artifact_report = ArtifactReport(
         artifact=artifact,

@@ -309,6 +309,11 @@ def judge_of_artifact(artifact: Artifact, store: Store, *, source: bool = False)
     return choose_fitting_judge(judge, artifact, store, str(place))
 
 
+def compiled_judge_of(artifact: Artifact, store: Store) -> Judge:
+    """Return the judge of an artifact as it was compiled: with that metric, those common inputs and that language."""
+    return artifact.as_compiled(judge_of_artifact(artifact, store))
+
+
 def execute_judge(file: str, ref: str, recorded: frozenset[str], store: Store) -> Judge:
     """Return the judge in ``FILE.py:ATTRIBUTE``, which is executed for ``ref`` if its code is recorded and trusted."""
     return find(file, lambda path, hashes: store.trust.check(ref, path, hashes, recorded))

@@ -10,7 +10,7 @@ from ..errors import plural
 from ..keeping.artifact_card import Artifact, read_json_prompt
 from ..keeping.artifacts import Store
 from ..keeping.card import Card
-from ..keeping.naming import judge_of_artifact
+from ..keeping.naming import compiled_judge_of
 from ..keeping.records import CandidateRecord, PartScore
 from ..programs.options import JUDGE_OPTIONS
 from ..programs.state import PredictorPrompt, PromptState, candidate_names
@@ -276,7 +276,7 @@ def basic_state(artifact: Artifact, store: Store) -> PromptState:
     for candidate in artifact.candidates:
         if candidate.source == "basic" and candidate.prompt:
             return read_json_prompt(candidate.prompt, f"the basic prompt in the history of {artifact.ref}")
-    return PromptState.of(judge_of_artifact(artifact, store).basic())
+    return PromptState.of(compiled_judge_of(artifact, store).basic())
 
 
 def history_table(artifact: Artifact) -> Table:
