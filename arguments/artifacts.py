@@ -13,14 +13,14 @@ def step_file(text: str) -> tuple[str, str]:
 
 
 class ListOptions(Printed, command="artifacts list", does="listing.list_artifacts"):
-    """All artifacts, or the versions of a judge: what each came from, how, and what was decided."""
+    """List all versions, or those of a judge: origin, method and decision of each."""
 
     judge: str | None = positional("JUDGE", "default: all of them", nargs="?")
     shipped: bool = flag("those that come with jurist: the same as --store shipped")
 
 
 class ShowOptions(Printed, command="artifacts show", does="artifacts.show_artifact"):
-    """One artifact: prompt, scores, decision, provenance.
+    """Show one version: prompt, scores, decision, origin.
 
     examples:
       jurist artifacts show fect
@@ -37,8 +37,8 @@ class ShowOptions(Printed, command="artifacts show", does="artifacts.show_artifa
 
 
 class AddOptions(Printed, command="artifacts add", does="artifacts.add_written"):
-    """Keep instructions that you wrote as the next version of a judge or generator. Nothing is proven of it, and it is
-    not made the latest: jurist evaluate and compare measure it, and jurist compile --start searches on from it.
+    """Keep instructions that you wrote as the next version of a judge or generator. It is unproven, and does not
+    become the latest: jurist evaluate and compare measure it, and jurist compile --start searches on from it.
 
     examples:
       jurist artifacts add fect --instruction my-prompt.txt --note "as our annotators are told"
@@ -87,9 +87,9 @@ class TagOptions(Printed, command="artifacts tag", does="artifacts.tag_version")
 
 
 class CopyOptions(Printed, command="artifacts copy", does="artifacts.copy_version"):
-    """Copy a version to another store, byte by byte, with its tags and all that it stands on: the versions that it
-    was made from or that verify for it, and the Python files of judges with code, which go beside that store. A
-    damaged version is refused.
+    """Copy a version to another store, byte by byte, with its tags and all that it needs: the versions that it
+    was made from or that verify for it, and the Python files of judges with code, which go beside that store. jurist
+    refuses a damaged version.
 
     examples:
       jurist artifacts copy fect@2 --to ../service/compiled
@@ -101,9 +101,9 @@ class CopyOptions(Printed, command="artifacts copy", does="artifacts.copy_versio
 
 
 class ForgetOptions(Printed, command="artifacts forget", does="artifacts.forget_rows"):
-    """Withdraw labelled rows from a version: a new one without their demonstrations, remembered rows and rules. Words
-    that decide alone, and heads on questions, are fitted again without them. Nothing is proven of it until jurist
-    prove is run, and it is not made the latest.
+    """Withdraw labelled rows from a version: the new version lacks their demonstrations, remembered rows and rules.
+    jurist fits words that decide alone, and heads on questions, again without them. The new version is unproven until
+    you run jurist prove, and does not become the latest.
 
     examples:
       jurist artifacts forget fect@2 9c1f0c93ab77de01
@@ -171,9 +171,9 @@ class RefitOptions(
 
 
 class ReportOptions(Printed, command="report", does="artifacts.report_command"):
-    """Write one page about a compiled judge, or a run. It needs no network: whether compiling helped, on
-    what evidence, what changed in the prompt, and every case of the sealed test to search and read. Of the
-    lines of a run, its rows with their verdicts.
+    """Write one page about a compiled judge, or a run. The page shows whether compiling helped, the evidence
+    for it, the changes of the prompt, and every case of the sealed test to search and read. For the output of a run it
+    shows each row with its verdict. It needs no network.
 
     examples:
       jurist report fect
@@ -184,10 +184,10 @@ class ReportOptions(Printed, command="report", does="artifacts.report_command"):
 
     subject: str = positional(
         "JUDGE[@VERSION]|F.jsonl|F.csv",
-        "a compiled judge, or what run wrote",
+        "a compiled judge, or the output of jurist run",
         type=nonempty_name,
     )
-    output: str | None = option("F.html", "where the page is written (default: named after its subject)")
+    output: str | None = option("F.html", "the file to write (default: named after its subject)")
     gold: str | None = gold_option(
         "the gold set it was proven on, for the inputs of the cases (default: as named on the card)"
     )

@@ -40,13 +40,13 @@ class ExportOptions(
 
 
 class JudgesOptions(Form, command="judges", does="judges.list_judges"):
-    """The catalogue of judges."""
+    """List the built-in judges."""
 
 
 class NewOptions(Form, command="new", does="catalogue.new_judge"):
     """Make a judge of a prompt that you have: text, or messages in JSON. Its variables
-    become the inputs, its text the instruction; the file is yours to read and change. With --gold it also says how that
-    file is read: what column is which input, the label and the group, and what the labels are.
+    become the inputs, its text the instruction; the file is yours to read and change. With --gold the file
+    also keeps how to read your labels: which column holds which input, the label and the group, and what labels mean.
 
     examples:
       jurist new may-answer --from prompt.md --gold labels.csv
@@ -60,9 +60,11 @@ class NewOptions(Form, command="new", does="catalogue.new_judge"):
       jurist export may-answer --to messages
     """
 
-    name: str = positional("NAME", "of the judge: lower-case letters, digits and hyphens")
+    name: str = positional("NAME", "name of the judge: lower-case letters, digits and hyphens")
     source: str = option("--from PROMPT", "the prompt file")
-    labels: str | None = option("A,B", "it answers with one of these, with commas between", exclusive="asked")
+    labels: str | None = option(
+        "A,B", "the labels that it answers with, with commas between", exclusive="asked"
+    )
     score: str | None = option(
         "LOW-HIGH", "it answers with a number: 1-5 is whole, 0.0-1.0 is not", exclusive="asked"
     )
@@ -79,10 +81,12 @@ class NewOptions(Form, command="new", does="catalogue.new_judge"):
         type=column_pair,
     )
     names: tuple[tuple[str, str], ...] = repeated(
-        "--map THEIRS=OURS", "a label of --gold means this label; nothing after =: it says nothing", type=pair
+        "--map THEIRS=OURS",
+        "a label of --gold means this label; with nothing after =, its rows are skipped",
+        type=pair,
     )
     raters: tuple[str, ...] = raters_option(
-        "columns of --gold that hold one rater's labels each, with commas between, or a pattern as 'label_*' "
+        "columns of --gold with the labels of one rater each, with commas between, or a pattern as 'label_*' "
         "(default: found by their names)"
     )
     merge: Rule | None = choice(
@@ -102,7 +106,7 @@ class TrainingOptions(
     Common,
     command="export training",
     does="catalogue.write_training",
-    helps={"seed": "of the split (default: 0)"},
+    helps={"seed": "seed of the split (default: 0)"},
 ):
     """Write a training file for fine-tuning a judge: labelled rows as chat messages, one JSON line each.
 
@@ -115,7 +119,7 @@ class TrainingOptions(
       jurist export training --input cognibench-l.jsonl --output dev.jsonl --part dev
       jurist export training --input labels.csv --judge fect:basic --output train.jsonl --part all
 
-    docs/finetune.md goes on from there: a fine-tuning script, and how to run the judge with the tuned model.
+    docs/finetune.md has the next steps: a fine-tuning script, and how to run the judge with the tuned model.
     """
 
     input: str = option("LABELLED", "labelled rows: a bundled name, a file, a folder, hf:...")

@@ -73,12 +73,12 @@ class CompileOptions(
     does="compile.compile_command",
     helps={
         "calls": "hard limit on calls, the proof included (default: 4000)",
-        "resume": "continue an unfinished run, or return the version that this command has made: pay for nothing twice",
+        "resume": "continue an unfinished run, or return the version that this command made; nothing is paid twice",
     },
 ):
-    """Improve a judge's prompt by labelled rows, and prove it: split by conversation or document, let an optimizer
-    rewrite the prompt on train and choose on dev, prove basic against compiled on the sealed test, and keep the
-    result as an artifact.
+    """Improve a judge's prompt with labelled rows, and prove it: jurist splits the rows by conversation or document,
+    an optimizer rewrites the prompt on train and chooses on dev, the sealed test compares it with the basic prompt, and
+    the result is kept as a version.
 
     examples:
       jurist compile cognibench --gold cognibench-mini
@@ -87,8 +87,8 @@ class CompileOptions(
       jurist compile fect --gold labels.csv --panel {MODEL} --panel {OTHER_MODEL}
       jurist compile fect --gold labels.csv --model openai/my-model --api-base http://localhost:8000/v1
 
-    A limit holds for the whole job, the proof included. What a model of a panel needs beside the options of --model
-    stands in jurist.toml, below [panel."provider/model"].
+    A limit holds for the whole job, the proof included. Put the address, key and prices of each model of a panel into
+    jurist.toml, below [panel."provider/model"].
     """
 
     judge: str = positional("JUDGE", "a built-in judge, or path/to/file.py:judge")
@@ -107,7 +107,7 @@ class CompileOptions(
     )
     beside: tuple[str, ...] = repeated(
         "--beside recorded:FILE",
-        "verdicts that your judge of today gave: scored on the same sealed test",
+        "verdicts of the judge that you use today, scored on the same sealed test",
         rare=True,
     )
     settings: tuple[str, ...] = repeated("--set NAME=VALUE", "a setting of the optimizer", rare=True)
@@ -138,14 +138,14 @@ class CompileOptions(
         rare=True,
     )
     metric: str | None = option("NAME", "compile for another metric than the judge's own")
-    no_words: bool = flag("let no regression on words decide, alone or with the model's replies")
+    no_words: bool = flag("never let a regression on words decide, alone or with the model's replies")
     questions: str | None = option(
         "FILE",
         "small questions of your own, one a line with [yes or no] or [1 to 5] at its end: they are asked with the "
         "judge's, and a regression on the answers decides where that is better",
         rare=True,
     )
-    no_questions: bool = flag("split the demand of the judge into no smaller questions")
+    no_questions: bool = flag("do not split the judge's task into smaller questions")
     own_answer: str | None = option(
         "INPUTS",
         "the inputs that are the task, as question,context: the model answers them itself before it judges, where "
@@ -153,7 +153,7 @@ class CompileOptions(
         rare=True,
     )
     no_own_answer: bool = flag("never let the model answer the task itself before it judges", rare=True)
-    anyway: bool = flag("go on where the test is too small for anything to be shown", rare=True)
+    anyway: bool = flag("go on even if the test is too small to show anything", rare=True)
     force: bool = flag("make it the latest version even if it is not shown to be better", rare=True)
 
 
@@ -166,22 +166,22 @@ class ProveOptions(
     command="prove",
     does="compile.prove_command",
 ):
-    """Show by few labels whether a version is better than basic: both prompts are asked about rows
-    that nobody labelled, people label some of those on which they differ, one a group, at random, without seeing who
-    said what, and a test by what each label counts in the judge's metric decides. It takes a fraction of the labels of
-    a sealed test, and opens none.
+    """Show with few labels whether a version is better than basic: jurist asks both prompts about rows that nobody
+    labelled. People label some of the rows on which the two differ, one a group, at random, without seeing the answers.
+    A test that weighs each label by the judge's metric decides. It takes a fraction of the labels of a sealed test, and
+    opens none.
 
     examples:
-      jurist prove fect@2 --rows new.jsonl                      # asks both, and says what 40 labels will confirm
+      jurist prove fect@2 --rows new.jsonl                      # asks both; prints what 40 labels can show
       jurist prove fect@2 --sheet labels.csv --rater ann        # for a spreadsheet
       jurist prove fect@2 --answers labels.csv                  # the sheet that came back: tests
       jurist prove fect@3 --against fect@2 --rows new.jsonl     # a version that was moved, against the one before
 
-    The plan is fixed before any label is seen. It is tested when half, three quarters and all of its labels are in,
-    from the top of the sheet on, and ends where a difference is shown. Another plan for the same version (other --rows,
-    or --fresh) counts, and its level falls: 0.025, 0.0125, 0.00625. Where nobody can tell, leave the label empty and
-    write a reason under "ambiguity". A version that is shown better is made latest, if its sealed test shows it to be
-    better than a constant answer too.
+    jurist fixes the plan before it sees a label. It tests when half, three quarters and all of the labels are in, from
+    the top of the sheet on, and stops when a difference is shown. Each further plan for the same version (other --rows,
+    or --fresh) has a stricter level: 0.025, 0.0125, 0.00625. If nobody can tell, leave the label empty and write a
+    reason under "ambiguity". A version that is shown to be better becomes the latest, if its sealed test also shows it
+    to be better than a constant answer.
     """
 
     artifact: str = positional("JUDGE@VERSION")
@@ -195,12 +195,13 @@ class ProveOptions(
     )
     against: str | None = option(
         "JUDGE@V|recorded:FILE",
-        "hold it against the version that it was moved from, in place of basic: that one is asked, or answered FILE",
+        "compare it with the version that it was moved from, in place of basic: jurist asks that version, or FILE has "
+        "its answers",
     )
-    model: str | None = option("M", "who answers (default: the model it was proven with)")
+    model: str | None = option("M", "the model that answers (default: the model of its proof)")
     sheet: str | None = option("F.csv", "write the planned units as a sheet for a person", exclusive="how")
     answers: str | None = option("F.csv", "the sheet that came back: tests the labels", exclusive="how")
-    rater: str = option("NAME", "who is going to label", "annotator")
+    rater: str = option("NAME", "the person who will label", "annotator")
 
 
 class MoveOptions(
@@ -213,18 +214,18 @@ class MoveOptions(
     does="compile.move_command",
 ):
     """Move a version to another model: show on its sealed test whether it is as good there, as when its own model is
-    shut down. The new model answers train and dev with the same prompt, thresholds, weights and words are fitted anew,
-    and the sealed test compares it with the answers that the version keeps: the old model is not asked.
+    shut down. The new model answers train and dev with the same prompt, jurist fits thresholds, weights and words anew,
+    and the sealed test compares it with the answers that the version keeps. The old model is not asked.
 
     examples:
       jurist move fect@2 --model {MODEL}
       jurist move fect@prod --model {MODEL} --reasoning-effort low --max-cost 2 --yes
 
     The result is the next version. If it is better, or as good within --margin, it becomes the latest, and takes over
-    the tags of the old one. Each move is one opening of the sealed test, and its level falls with it. Where the new
-    model scores less on dev than the old one did, it is also asked in another form, with three samples, or with more
-    reasoning, and train and dev choose. Exit code 0 if it is as good or better, 3 if it is worse, 1 if that is not
-    known: then jurist says how many labels where the two differ could tell.
+    the tags of the old one. Each move is one opening of the sealed test, and makes the next test stricter. If the new
+    model scores less on dev than the old one did, jurist also asks it in another form, with three samples, or with more
+    reasoning, and chooses on train and dev. Exit code 0 if it is as good or better, 3 if it is worse, 1 if that is not
+    known: then jurist prints how many labels on rows where the two differ could tell.
     """
 
     artifact: str = positional("JUDGE@VERSION")

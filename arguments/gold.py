@@ -36,14 +36,14 @@ class CheckOptions(
     JudgedGold,
     command="gold check",
     does="gold.check_command",
-    helps={"seed": "of the split (default: 0)"},
+    helps={"seed": "seed of the split (default: 0)"},
 ):
-    """Validate a gold set and describe it: everything that is wrong at once, with counts.
+    """Check labelled rows and describe them: every fault in one list, with counts.
 
     examples:
       jurist gold check fect --gold labels.csv --column answer=claim --map yes=factual --rejects bad.jsonl
 
-    The same --column, --map and --rejects go with compile, evaluate, compare and gold import.
+    compile, evaluate, compare and gold import take the same --column, --map and --rejects.
     """
 
 
@@ -63,7 +63,7 @@ class ImportOptions(RaterOptions, RowOptions, Printed, command="gold import", do
     )
     output: str = option("F.jsonl", "the file to write")
     merge: Rule | None = choice(
-        "make gold labels of the ratings by this rule; what it leaves ambiguous is written without a label"
+        "make gold labels of the ratings by this rule; ambiguous units are written without a label"
     )
 
 
@@ -100,7 +100,7 @@ class SplitGoldOptions(CheckOptions, command="gold split", does="gold.write_part
 
 
 class AgreementOptions(JudgedGold, command="gold agreement", does="gold.measure_agreement"):
-    """How far raters agree, how well each does against the rest, and how much merging leaves ambiguous."""
+    """Measure how far raters agree, how well each agrees with the rest, and how much merging leaves ambiguous."""
 
 
 class ReviewOptions(
@@ -108,10 +108,10 @@ class ReviewOptions(
     SeedOptions,
     command="review",
     does="pages.review_units",
-    helps={"seed": "of --sample (default: 0)"},
+    helps={"seed": "seed of --sample (default: 0)"},
 ):
     """Label rows, on a page on this machine or in a sheet. The most informative units come first: where raters
-    differ, where the judge wavers or differs from gold; then what has no label. JUDGE@V takes the gold that it was
+    differ, where the judge wavers or differs from gold; then units without a label. JUDGE@V takes the gold that it was
     compiled on.
 
     examples:
@@ -122,17 +122,17 @@ class ReviewOptions(
       jurist review label-check bench/verified.jsonl -o ann.csv --rater ann --sample 300
       jurist gold import fect claims.jsonl labels.jsonl --merge reviewed --output gold2.jsonl
 
-    Raters never see each other's labels on the page; what they differ on is settled at /resolve. Ctrl-C ends it, and
-    the same command goes on. A sheet leaves out what its rater has labelled.
+    Raters never see each other's labels on the page; settle their differences at /resolve. Ctrl-C ends the page, and
+    the same command goes on. A sheet leaves out units that its rater has labelled.
     Needs: pip install 'jurist[serve]'
     """
 
     output: str = option(
         "F",
-        "where labels are kept: F.jsonl opens a page, F.csv is a sheet",
+        "the file of the labels: F.jsonl opens a page, F.csv is a sheet",
     )
     verdicts: str | None = option(
-        "F.jsonl", "what jurist run wrote of these rows: what the judge wavers on comes first"
+        "F.jsonl", "the output of jurist run for these rows: units on which the judge wavers come first"
     )
     rater: str = option(
         "NAME[,NAME...]",
@@ -141,19 +141,21 @@ class ReviewOptions(
     )
     overlap: float | None = option(
         "SHARE",
-        "the share of the rows that all of --rater a,b label, such as 20%%; the others are dealt out among them "
+        "the share of the rows that all of --rater a,b label, such as 20%%; each other row goes to one of them "
         "(default: all label everything)",
         type=share_or_percent,
     )
     guideline: str | None = option("F.md", "how to label (default: the bundled set's, else the basic prompt)")
-    every: bool = flag("also units that have a gold label on which nobody and nothing differs", flags="--all")
+    every: bool = flag("also units with a gold label with which raters and judge agree", flags="--all")
     top: int | None = option("N", "the first N units only", type=positive_integer)
     sample: int | None = option(
         "N",
-        "N units of all by lot, labelled or not; each rater gets the same ones, until --seed is another",
+        "N units drawn at random, labelled or not; each rater gets the same ones with the same --seed",
         type=positive_integer,
     )
     host: str = option(
-        "ADDRESS", "of the page (default: 127.0.0.1); from elsewhere raters need links", "127.0.0.1"
+        "ADDRESS",
+        "address of the page (default: 127.0.0.1); on other machines raters need links",
+        "127.0.0.1",
     )
-    port: int = option("N", "of the page", 8421, type=port)
+    port: int = option("N", "port of the page", 8421, type=port)

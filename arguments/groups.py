@@ -60,7 +60,9 @@ def allowed(default: float, help: str) -> Any:
     return option("SHARE", help, default, type=share)
 
 
-def asked_judge(help: str = "latest version, a certain one, or JUDGE:basic") -> Any:
+def asked_judge(
+    help: str = "the latest version, JUDGE@N for version N, or JUDGE:basic for the prompt you started with",
+) -> Any:
     """Return the field of a judge that is asked."""
     return positional("JUDGE[@VERSION]|JUDGE:basic", help)
 
@@ -85,13 +87,13 @@ class StoreOptions(Options, group=True):
 class SeedOptions(Options, group=True):
     """The seed."""
 
-    seed: int = option("N", "of every random choice", 0, type=_seed)
+    seed: int = option("N", "seed of every random choice", 0, type=_seed)
 
 
 class Details(Form, group=True):
     """How much of a result is printed."""
 
-    verbose: bool = flag("print all tables above the verdict: references, classes, errors, what was spent")
+    verbose: bool = flag("print all tables above the verdict: references, classes, errors, cost")
 
 
 class Printed(StoreOptions, Form, group=True):
@@ -140,7 +142,7 @@ class RowOptions(NameOptions, group=True):
 
     rejects: str | None = option(
         "F.jsonl",
-        "set rows that cannot be used aside in this file, with the reasons (default: refuse the whole)",
+        "set rows that cannot be used aside in this file, with the reasons (default: refuse the whole input)",
     )
 
 
@@ -165,7 +167,7 @@ class RaterOptions(Options, group=True):
     """Whose labels the rows hold, where several people labelled them."""
 
     raters: tuple[str, ...] = raters_option(
-        "columns of one rater's labels each, with commas between, or a pattern as 'label_*'; their labels are merged"
+        "columns with the labels of one rater each, with commas between, or a pattern as 'label_*'; jurist merges them"
     )
     merge: Rule | None = choice(
         "the rule that merges the labels of raters (default: the judge's, else majority, and of scores mean)"
@@ -192,7 +194,7 @@ class SplitOptions(Options, group=True):
         "T/D/T", "train, dev and test in percent (default: 30/20/50 below 300 labelled rows, else 50/20/30)"
     )
     keep_groups: bool = flag(
-        "groups are those of the file: texts that nearly repeat across them do not join them", rare=True
+        "keep the groups of the file, even where texts nearly repeat across them", rare=True
     )
 
 
@@ -201,7 +203,7 @@ class DocumentOptions(Options, group=True):
 
     per_document: int | None = option(
         "N",
-        "of haluagent: N questions a document, their types by lot (default: one of each type; of compile: 2)",
+        "of haluagent: N questions a document, of random types (default: one of each type; of compile: 2)",
         type=positive_integer,
         rare=True,
     )
@@ -275,9 +277,7 @@ class Endpoint(Prices, TimeLimit, group=True):
         "limit on one reply (default: by the size of the question, and none for a model that thinks first)",
         type=positive_integer,
     )
-    patience: float = option(
-        "S", "seconds that an endpoint which is away, or asked too much, is waited for", 60.0
-    )
+    patience: float = option("S", "seconds to wait for an endpoint that is away or overloaded", 60.0)
     reasoning_effort: Effort | None = choice(
         "how much a reasoning model thinks before it answers (default: as proven, else the provider's)"
     )
@@ -328,7 +328,7 @@ class PanelOptions(Options, group=True):
 
     panel: tuple[str, ...] = repeated(
         "--panel M",
-        "a model of a panel, in place of --model: each draws once for a row, and all votes weigh the same",
+        "a model of a panel, in place of --model: each answers a row once, and all votes weigh the same",
     )
 
 
@@ -355,7 +355,7 @@ class SamplingOptions(Options, group=True):
         "T", "votes for a positive verdict, or below 1 its probability (default: fitted, or more than half)"
     )
     combine: Combining | None = choice(
-        "of several scores of a row their mean counts, or the median, the lower of two (default: mean, or as proven)"
+        "how several scores of a row become one: their mean, or the lower median (default: mean, or as proven)"
     )
 
 
@@ -405,7 +405,7 @@ class Limits(HardLimits, group=True):
     """Hard limits, and whether to ask before much is spent."""
 
     yes: bool = flag(
-        "do not ask, after the estimate, before more than 1000 calls to a real model or more than 1 USD"
+        "do not ask after the forecast (by default jurist asks above 1000 calls to a real model, or 1 USD)"
     )
 
 
@@ -453,7 +453,7 @@ class JudgingOptions(
 
     redraw: int = option(
         "N",
-        "draw a row again, at most N times, where a reply cannot be read (default: 1; 0: never)",
+        "ask again, at most N times, if a reply cannot be read (default: 1; 0: never)",
         1,
         type=nonnegative_integer,
         rare=True,

@@ -133,8 +133,8 @@ class SubmitOptions(
       jurist batch collect verdicts.jsonl --wait
 
     For OpenAI and servers with its /files and /batches (--api-base). The first row is asked at once before, at the
-    price of a live call: what the endpoint refuses is learnt from one request, and not from a whole batch. Killed at
-    any moment, batch collect goes on; no batch is begun twice.
+    price of a live call, so that you learn of a refusal from one request. If a command is killed, batch collect goes
+    on, and begins no batch twice.
     """
 
     stopping: Literal["settled", "all"] = choice(
@@ -145,7 +145,7 @@ class SubmitOptions(
 
 
 class StatusOptions(Form, command="batch status", does="batch.show_batches"):
-    """Say how the batches of an output stand."""
+    """Show the state of the batches of an output."""
 
     output: str = positional("OUTPUT", "the --output of batch submit", type=file_name)
 
@@ -169,14 +169,14 @@ class CollectOptions(
       jurist batch collect verdicts.jsonl --wait --every 300
     """
 
-    wait: bool = flag("look again until everything is there")
+    wait: bool = flag("look again until every row has its line")
     every: int = option("S", "seconds between two looks", 60, type=positive_integer)
 
 
 class ServeOptions(AskedOptions, command="serve", does="pages.serve_judge"):
     """Serve a judge over HTTP: POST a case to /judge or a list to /judge/batch, and get verdicts as jurist run writes
-    them. /docs and /openapi.json describe both, made from the judge's typed fields. GET /health says who answers,
-    /ready whether a case could be judged now, /metrics what was judged, how fast and at what price (Prometheus).
+    them. /docs and /openapi.json describe both, made from the judge's typed fields. GET /health names the judge and
+    its model, /ready says whether a case could be judged now, /metrics counts cases, times and cost (Prometheus).
 
     examples:
       jurist serve fect
@@ -184,8 +184,8 @@ class ServeOptions(AskedOptions, command="serve", does="pages.serve_judge"):
       JURIST_TOKEN=... jurist serve fect@2 --host 0.0.0.0 --token-env JURIST_TOKEN
       curl -s localhost:8422/judge -H 'content-type: application/json' -d '{"conversation": "...", "claim": "..."}'
 
-    Nothing of a case is kept or logged. A client that leaves is not judged for. Ctrl-C or SIGTERM ends it after what is
-    in flight.
+    jurist keeps and logs nothing of a case. If a client leaves, its cases are not judged. Ctrl-C or SIGTERM ends the
+    server after the requests in flight.
     Needs: pip install 'jurist[serve]'
     """
 

@@ -31,9 +31,9 @@ class CompareOptions(
     does="scoring.compare_command",
     helps={"calls": "hard limit on calls, over all judges and models"},
 ):
-    """Score several judges on the same rows: judges x models x repeats, with two kinds of 95 % interval
-    (other rows; asked again), self-consistency, and paired tests of the first against each other one, corrected
-    together (Holm).
+    """Score several judges on the same rows: judges x models x repeats, with 95 % intervals over rows and
+    over repeats, self-consistency, and paired tests of the first judge against each other one, corrected together
+    (Holm).
 
     examples:
       jurist compare fect fect:basic --gold labels.csv
@@ -41,8 +41,8 @@ class CompareOptions(
       jurist compare fect:basic fect --gold labels.csv --repeats 10 \\
         --model {LARGER_MODEL} --model {MODEL} --max-cost 5 --yes --output result.json
 
-    Rows that one of the artifacts was compiled on are left out, and counted. The tests are permutations that exchange
-    whole groups, such as conversations.
+    jurist leaves out rows that one of the judges was compiled on, and counts them. The tests compare whole groups, such
+    as conversations.
     """
 
     judges: tuple[str, ...] = positional(
@@ -61,32 +61,35 @@ class CascadeOptions(
     does="scoring.cascade_command",
     helps={"calls": "hard limit on calls, over all judges"},
 ):
-    """Let a cheap judge answer what it is sure of, a dear one the rest: chosen on gold, so that those who answer
-    agree with people often enough. What none is sure of is left to people.
+    """Let a cheap judge answer easy rows, a costly one the harder ones: jurist learns on gold how sure is enough, so
+    that the answers agree with people often enough. Rows of which no judge is sure are left to people.
 
     examples:
       jurist cascade may-send@1 may-send@2 --gold labels.csv --agree 0.9 --risk 0.1
       jurist cascade may-send:basic may-send@2 --model {MODEL} --model {LARGER_MODEL} --gold labels.csv
       jurist cascade may-send@1 recorded:production.csv --gold labels.csv      # what would it save?
 
-    One --model is that of all judges; several are those of the judges in their order. Without any, a version is asked
-    with the model that it was proven with.
-    The cascade is kept as the next version of the last judge: run, serve, evaluate and gate take it as any other. Rows
-    that none is sure of are abstained: jurist review has them. A log answers no new row, and no version is kept then.
+    One --model is for all judges; several are for the judges in their order. Without any, jurist asks a version with
+    the model of its proof.
+    The cascade becomes the next version of the last judge: run, serve, evaluate and gate take it as any other. Rows of
+    which no judge is sure are abstained: label them with jurist review. A log cannot answer new rows, so no version is
+    kept then.
     """
 
     judges: tuple[str, ...] = positional(
         "JUDGE[@VERSION]|JUDGE:basic|recorded:FILE", "in the order in which they are asked", nargs="+"
     )
-    agree: float = option("SHARE", "how many of the answered rows people must say the same of", 0.9)
-    risk: float = option("SHARE", "how probable it may be at most that they do not", 0.1)
+    agree: float = option(
+        "SHARE", "the share of answered rows on which people must agree with the answer", 0.9
+    )
+    risk: float = option("SHARE", "the highest probability of missing that share", 0.1)
 
 
 class EvaluateOptions(
     AskedOptions, ScoringOptions, Details, command="evaluate JUDGE", does="scoring.evaluate_command"
 ):
-    """Score one judge on labelled rows: every metric with its 95 % interval and what was not answered; with --verbose,
-    each class and the worst disagreements. Rows that the judge was compiled on are left out, and counted.
+    """Score one judge on labelled rows: every metric with its 95 % interval, and the share without an answer. --verbose
+    adds each class and the worst disagreements. jurist leaves out rows that the judge was compiled on, and counts them.
 
     examples:
       jurist evaluate fect:basic --gold fect-mini
@@ -111,7 +114,7 @@ def _parse_limit(text: str) -> tuple[str, float]:
 class CriteriaOptions(Options, group=True):
     """The criteria of a gate beside the limits of metrics."""
 
-    sure: bool = flag("hold the worse end of the 95 %% interval against --min and --max")
+    sure: bool = flag("the worse end of the 95 %% interval must pass --min and --max")
     margin: float | None = option(
         "M",
         "with --not-worse-than: how much worse it may be; the interval must show that it is not worse by more "
@@ -137,8 +140,8 @@ class GateOptions(
       jurist gate fect@3 --gold labels.csv --min f1=0.75 --junit gate.xml
       jurist gate reply-score --gold labels.csv --max mae=0.5
 
-    Exit code 0 if every check holds, 3 if one fails, 1 if it cannot be told or the check could not run: rows that the
-    judge was compiled on, and near copies of them, are left out, and too few rows or one class may be left.
+    Exit code 0 if every check holds, 3 if one fails, 1 if the rows cannot tell or the gate could not run. jurist leaves
+    out rows that the judge was compiled on, and near copies of them; too few rows, or one class, may be left.
     In pytest: jurist.assert_judge.
     """
 
@@ -147,7 +150,7 @@ class GateOptions(
         "--min METRIC=VALUE", "the lowest value that passes", type=_parse_limit
     )
     maximum: tuple[tuple[str, float], ...] = repeated(
-        "--max METRIC=VALUE", "the highest value that passes, of an error", type=_parse_limit
+        "--max METRIC=VALUE", "the highest value that passes, for errors such as mae", type=_parse_limit
     )
     not_worse_than: str | None = option(
         "@TAG|JUDGE@V", "pass only if the judge is shown to be worse than this one by no more than --margin"
@@ -166,13 +169,13 @@ class HardenOptions(AskedOptions, ScoringOptions, command="evaluate harden", doe
       jurist evaluate harden fect:basic --gold fect-mini
       jurist evaluate harden fect@2 --gold labels.csv --cases 300 --only instruction --only role
 
-    Every case is asked as it is, once more as it is, and once for each change. Rows that the judge was compiled on
-    are left out. No label is compared with, so no sealed test is opened.
+    jurist asks every case twice as it is, and once for each change. It leaves out rows that the judge was compiled on,
+    and compares no labels, so no sealed test is opened.
     """
 
     judge: str = asked_judge("judge to attack")
     cases: int = option("N", "attack N cases at most, evenly spread", 100, type=positive_integer)
-    field: str = option("INPUT", "the input that is attacked (default: that whose text is judged)", "")
+    field: str = option("INPUT", "the input to attack (default: the judged one)", "")
     only: tuple[str, ...] = repeated("NAME", "one attack or probe in its languages, such as fake-verdict")
 
 
@@ -198,8 +201,8 @@ class DetectorOptions(
         --detector recorded:verdicts.jsonl
       jurist table cognibench-3 --gold labels.jsonl --detector cognibench:basic --model {LARGER_MODEL} --samples 5 --yes
 
-    A sentence's kind is what its gold label says; it is detected when it gets any hallucinated label. Responses on
-    which an artifact was compiled are left out for all.
+    A sentence's gold label gives its kind; it is detected if it gets any hallucinated label. jurist leaves out, for all
+    detectors, responses that one of them was compiled on.
     """
 
     detectors: tuple[str, ...] = repeated(
@@ -224,7 +227,7 @@ class StatisticsOptions(
       jurist run cognibench --input dialogues.jsonl --output labels.jsonl --samples 5
       jurist table cognibench-2 --gold dialogues.jsonl --labels recorded:labels.jsonl --json
 
-    Nothing is asked.
+    jurist asks no model.
     """
 
     verdicts: str | None = option(
@@ -249,7 +252,7 @@ class DeviationOptions(
       jurist run intent-baseline:basic --input faithqa-mini --output ratings.jsonl
       jurist table faithqa-3 --gold faithqa-mini --scores recorded:scores.jsonl --scores recorded:ratings.jsonl
 
-    Nothing is asked.
+    jurist asks no model.
     """
 
     scores: tuple[str, ...] = repeated(
