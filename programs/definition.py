@@ -121,7 +121,9 @@ def _judge_settings(judge: Judge) -> dict[str, object]:
         settings[name] = _setting_data(getattr(judge, name))
     for name in _RARE_SETTINGS:
         setting = getattr(judge, name)
-        if setting:
+        if isinstance(setting, Mapping) and setting:
+            settings[name] = dict(setting)
+        elif setting:
             settings[name] = _setting_data(setting)
     if judge.ambiguities != Judge.ambiguities:
         settings["ambiguities"] = _setting_data(judge.ambiguities)

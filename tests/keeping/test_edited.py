@@ -188,9 +188,25 @@ def test_a_stranger_s_card_does_not_make_a_file_be_executed() -> None:
 
 
 LIMITED = replace(POLITE, name="limited", most_groups=(3, 2), most_cases=("reply", 2), merge="unanimous")
+MAPPED = replace(POLITE, name="mapped", columns={"Chat": "group", "map": "reply"}, values={"Unsure": ""})
+SET = replace(
+    POLITE,
+    name="set",
+    variant="strict",
+    description="a reply's tone",
+    bundled="polite",
+    document="the chat",
+    most_calls=7,
+    shares=(40.0, 20.0, 40.0),
+    common=("reply",),
+    ambiguities=("sarcasm",),
+    temperature=0.5,
+)
 
 
-@pytest.mark.parametrize("judge", [POLITE, COT, CHECK, FLAG, LIMITED], ids=lambda judge: judge.name)
+@pytest.mark.parametrize(
+    "judge", [POLITE, COT, CHECK, FLAG, LIMITED, MAPPED, SET], ids=lambda judge: judge.name
+)
 def test_a_plain_judge_is_made_again_of_its_definition(judge: Judge) -> None:
     data = write_definition(judge)
     assert data is not None
