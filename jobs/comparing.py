@@ -45,7 +45,7 @@ from ..programs.judge import Judge
 from ..programs.verdicts import Verdict
 from ..report.shown import Shown, score_record
 from ..report.table import Table
-from ..report.views import comparison_parts, comparison_tables, evaluation_parts
+from ..report.views import comparison_parts, comparison_tables, evaluation_parts, evaluation_tables
 from .experiment import Answers, Experiment
 from .panels import describe_panel
 from .references import References
@@ -288,6 +288,11 @@ class Evaluation(Shown):
     def parts(self) -> list[Table | str]:
         """Return the scores, what needs no model, classes, the worst disagreements, and notes."""
         return evaluation_parts(self.to_json())
+
+    @property
+    def latex_tables(self) -> Sequence[Table]:
+        """The scores, and the scores by the values of a column that was named."""
+        return evaluation_tables(self.to_json())
 
     def records(self) -> list[dict[str, object]]:
         """Return a row for each metric, and one for each value of a column that was named."""

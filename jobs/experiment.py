@@ -94,21 +94,41 @@ class Experiment:
 
     @cached_property
     def roles(self) -> tuple[str, ...]:
-        """A name for each contender, told apart by model where there are several, and by number where need be."""
-        models: set[str] = set()
-        for contender in self.contenders:
-            if not contender.own_name:
-                models.add(contender.model.name)
+        """A name for each contender, told apart by model and samples where these differ, and by number where need be."""
         roles: list[str] = []
         name_counts = Counter[str]()
-        for contender in self.contenders:
-            name = contender.name
-            if len(models) > 1 and not contender.own_name and contender.models:
-                name = f"{contender.name} / {contender.model.name}"
+        for name in self._names_with_samples():
             name_counts[name] += 1
             number = name_counts[name]
             roles.append(f"{name} ({number})" if number > 1 else name)
         return tuple(roles)
+
+    def _names_with_samples(self) -> list[str]:
+        """Return the contenders' names; judges of one name that draw different numbers of samples have that number."""
+        names = self._names_with_models()
+        samples_of_name: dict[str, set[int]] = {}
+        for name, contender in zip(names, self.contenders, strict=True):
+            samples_of_name.setdefault(name, set()).add(contender.sampling.samples)
+        names_with_samples: list[str] = []
+        for name, contender in zip(names, self.contenders, strict=True):
+            if len(samples_of_name[name]) > 1:
+                name = f"{name}, {plural(contender.sampling.samples, 'sample')}"
+            names_with_samples.append(name)
+        return names_with_samples
+
+    def _names_with_models(self) -> list[str]:
+        """Return the contenders' names; each has its model where there are several models."""
+        models: set[str] = set()
+        for contender in self.contenders:
+            if not contender.own_name:
+                models.add(contender.model.name)
+        names: list[str] = []
+        for contender in self.contenders:
+            name = contender.name
+            if len(models) > 1 and not contender.own_name and contender.models:
+                name = f"{contender.name} / {contender.model.name}"
+            names.append(name)
+        return names
 
     @property
     def left_out(self) -> int:

@@ -70,8 +70,8 @@ class Shown(ABC):
     def to_latex(self, *, caption: str = "", label: str = "") -> str:
         """Return the figures as LaTeX, which needs the package ``booktabs``.
 
-        A comparison has a table for each metric and one of the tests; agreement has all its tables; other results have
-        their main table.
+        A comparison has a table for each metric and one of the tests; an evaluation with ``by`` has one by the values
+        of that column, too; agreement has all its tables; other results have their main table.
 
         Args:
             caption: LaTeX; where it is given, the table floats.

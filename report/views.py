@@ -36,9 +36,7 @@ _WORST = 5
 def evaluation_parts(data: ResultData) -> list[Table | str]:
     """Return the result of one judge on gold, with the worst disagreements."""
     judge, metric, disagreements = data["judge"], data["metric"], data["disagreements"]
-    title = f"{judge} on {rows_words(data)}"
-    parts: list[Table | str] = [scores_table(title, {judge: scores_in(data["scores"])}, metric)]
-    parts += column_table(data)
+    parts: list[Table | str] = list(evaluation_tables(data))
     parts += reference_tables(references_in(data.get("references")), metric, " on the same cases")
     parts += class_table("each class against the rest", data["classes"])
     parts += confusion_table(judge, data["confusion"])
@@ -53,6 +51,13 @@ def evaluation_parts(data: ResultData) -> list[Table | str]:
     if data["model"] == "offline":
         parts.append(OFFLINE_LINE)
     return parts
+
+
+def evaluation_tables(data: ResultData) -> list[Table]:
+    """Return the table of a judge's scores, and that of its score by the values of a column, if one was named."""
+    judge, metric = data["judge"], data["metric"]
+    title = f"{judge} on {rows_words(data)}"
+    return [scores_table(title, {judge: scores_in(data["scores"])}, metric), *column_table(data)]
 
 
 def column_table(data: ResultData) -> list[Table]:

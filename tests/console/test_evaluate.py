@@ -141,6 +141,10 @@ def test_each_value_of_a_column_has_its_score() -> None:
     of_german = frame[frame["language"] == "de"]
     assert (of_german["value"].item(), of_german["cases"].item()) == (score.value, 15)
     assert f"{metric} by language" in found._repr_html_()
+    latex = found.to_latex(caption="FECT")
+    assert latex.count(r"\toprule") == 2
+    assert f"de & 15 & 15 & {score.value:.3f} " in latex
+    assert alone.to_latex().count(r"\toprule") == 1
 
 
 def test_the_command_prints_and_keeps_the_scores_of_a_column() -> None:

@@ -96,3 +96,17 @@ def test_from_python_a_gold_set_and_versions_can_be_given(serve: Callable[..., A
     assert len(found.tests) == 1
     with pytest.raises(UsageError, match="have different labels"):
         jurist.compare(["fect:basic", "cognibench:basic"], gold=gold)
+
+
+SAMPLED: dict[tuple[int, ...], list[str]] = {
+    (1, 3): ["fect:basic, 1 sample", "fect:basic, 3 samples"],
+    (3, 3): ["fect:basic", "fect:basic (2)"],
+    (1, 3, 3): ["fect:basic, 1 sample", "fect:basic, 3 samples", "fect:basic, 3 samples (2)"],
+}
+
+
+@pytest.mark.parametrize("samples", SAMPLED)
+def test_one_judge_with_several_numbers_of_samples_is_told_apart_by_them(samples: tuple[int, ...]) -> None:
+    judges = [jurist.load("fect:basic", samples=number) for number in samples]
+    compared = jurist.compare(judges, claims(8, 2))
+    assert [contender.name for contender in compared.contenders] == SAMPLED[samples]
