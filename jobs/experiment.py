@@ -94,7 +94,7 @@ class Experiment:
 
     @cached_property
     def roles(self) -> tuple[str, ...]:
-        """A name for each contender, told apart by model and samples where these differ, and by number where need be."""
+        """A name for each contender: with its model and samples where these differ, and a number where need be."""
         roles: list[str] = []
         name_counts = Counter[str]()
         for name in self._names_with_samples():
