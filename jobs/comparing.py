@@ -5,6 +5,7 @@ clustered by group; the first contender is tested against each other one on the 
 """
 
 import itertools
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -335,6 +336,7 @@ class Evaluation(Shown):
 
 _MOST_VALUES = 50
 """The most values of a column whose rows are scored; each of more values would have too few rows."""
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -375,7 +377,7 @@ class Evaluating(Experiment):
         if len(set(values)) > _MOST_VALUES:
             raise UsageError(
                 f"--by {self.column}: {self.gold.name} has {len(set(values))} values in this column",
-                hint=f"name a column with {_MOST_VALUES} values at most, such as a language or a source",
+                hint=_hint_of_many(values),
             )
         return values
 
@@ -454,6 +456,22 @@ class Evaluating(Experiment):
             ranked.append((outcome.score, -_least_agreement(verdict), disagreement))
         ranked.sort(key=lambda entry: entry[:2])
         return tuple(disagreement for _, _, disagreement in ranked)
+
+
+def _hint_of_many(values: Sequence[str]) -> str:
+    """Return which column to name instead of one with too many values; of dates, one with their months or years."""
+    few = f"name a column with {_MOST_VALUES} values at most"
+    filled = [value for value in values if value]
+    if not all(map(_DATE.match, filled)):
+        return f"{few}, such as a language or a source"
+    months = sorted({value[:7] for value in filled})
+    period, example = "month", months[0]
+    if len(months) > _MOST_VALUES:
+        period, example = "year", months[0][:4]
+    return (
+        f"{few}: these are dates from {months[0]} to {months[-1]}, so add a column with the {period}, such as "
+        f"{example}, to the rows and name that one"
+    )
 
 
 def _least_agreement(verdict: Verdict) -> float:

@@ -201,6 +201,18 @@ def counts_line(name: str, counts: CountsCard) -> str:
     )
 
 
+def differing_words(data: ResultData) -> str:
+    """Return how far a judge is from gold: in how many cases it differs, and of scores the mean distance, too."""
+    differing, cases = len(data["disagreements"]), data["cases"]
+    distance = scores_in(data["scores"]).get("mae")
+    if distance is None:
+        return f"{differing} of {cases} cases are judged otherwise than their gold label says"
+    return (
+        f"an answer is {distance.value:.3f} from its gold score on average; "
+        f"{differing} of {cases} cases are not answered with exactly the gold score"
+    )
+
+
 def rows_words(data: ResultData, whose: str = "the judge") -> str:
     """Return which gold a result is of, how many cases, and how many were left out."""
     words = f"{data['gold']}: {plural(data['cases'], 'case')}"

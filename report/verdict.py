@@ -18,6 +18,7 @@ from .scores import (
     References,
     ResultData,
     Scores,
+    differing_words,
     has_unanswered,
     joint_spend_line,
     metric_cell,
@@ -248,7 +249,7 @@ def evaluation_card(data: ResultData, *, next_step: str, is_full: bool = False) 
     missing = ""
     if units.answered < labelled:
         missing = f"{units.abstained} units abstained, {units.failed} failed of {labelled}"
-    wrong = f"{len(data['disagreements'])} of {data['cases']} cases are judged otherwise than their gold label says"
+    wrong = differing_words(data)
     if not is_full:
         wrong += "; --verbose shows the worst"
     parts = [standing, missing, _answered_words(data.get("by") or {}), _panel_words(data), wrong]

@@ -14,6 +14,7 @@ from .scores import (
     class_table,
     confusion_table,
     counts_line,
+    differing_words,
     joint_spend_line,
     metric_cell,
     reference_tables,
@@ -43,9 +44,7 @@ def evaluation_parts(data: ResultData) -> list[Table | str]:
     if disagreements:
         parts.append(_disagreement_table(disagreements))
     parts.append(counts_line(judge, CountsCard.model_validate(data["counts"])))
-    parts.append(
-        f"{len(disagreements)} of {data['cases']} cases are judged otherwise than their gold label says"
-    )
+    parts.append(differing_words(data))
     parts += warning_lines(data)
     parts.append(spend_line(spend_in(data["spend"])))
     if data["model"] == "offline":

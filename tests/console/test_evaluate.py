@@ -1,5 +1,6 @@
 """``jurist evaluate`` and ``jurist.evaluate``: one judge of any kind of answer, scored and explained."""
 
+import itertools
 import json
 import re
 import shlex
@@ -16,6 +17,8 @@ from jurist.cli import build_parser
 from jurist.console.printing import Result, result_text
 from jurist.report.table import table
 from jurist.report.verdict import VerdictCard
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -119,6 +122,25 @@ def test_the_precision_of_a_class_that_was_never_given_is_a_dash() -> None:
     assert cells["recall"] == "0.000"
 
 
+@pytest.mark.parametrize(
+    ("judge", "gold", "words"),
+    [
+        ("fect:basic", "fect-mini", r"(\d+) of 174 cases are judged otherwise than their gold label says"),
+        (
+            f"{ROOT / 'docs' / 'reply_score.py'}:judge:basic",
+            "reply-score",
+            r"an answer is 0\.661 from its gold score on average; (\d+) of 180 cases are not answered with exactly the",
+        ),
+    ],
+)
+def test_scores_say_how_far_they_are_from_gold_in_both_forms(judge: str, gold: str, words: str) -> None:
+    data = ok("evaluate", judge, "--gold", gold, "--json").json
+    for options in ((), ("--verbose",)):
+        told = ok("evaluate", judge, "--gold", gold, *options).out
+        (count,) = re.findall(words, told)
+        assert int(count) == len(data["disagreements"])
+
+
 def rows_with_languages() -> list[dict[str, Any]]:
     """Return the claims with a language each, which the last one lacks."""
     rows = [{**row, "language": ("de", "en", "en")[number // 3 % 3]} for number, row in enumerate(claims())]
@@ -163,13 +185,26 @@ def test_the_command_prints_and_keeps_the_scores_of_a_column() -> None:
     ("column", "words"),
     [
         ("langage", "--by langage: no row of languages has this column; did you mean language?"),
-        ("claim", "has 42 values in this column"),
+        ("claim", "40 values at most, such as a language or a source"),
+        (
+            "date",
+            "these are dates from 2025-01 to 2025-05, so add a column with the month, such as 2025-01, to the rows",
+        ),
+        (
+            "time",
+            "these are dates from 1960-01 to 2001-01, so add a column with the year, such as 1960, to the rows",
+        ),
     ],
 )
 def test_a_column_that_says_nothing_is_refused_before_a_call(
     column: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write_jsonl(Path("languages.jsonl"), rows_with_languages())
+    days = itertools.islice(itertools.product(range(1, 6), range(1, 11)), len(claims()))
+    rows = []
+    for number, ((month, day), row) in enumerate(zip(days, rows_with_languages(), strict=True)):
+        times = {"date": f"2025-{month:02}-{day:02}", "time": f"{1960 + number}-01-02 10:00:00"}
+        rows.append({**row, **times})
+    write_jsonl(Path("languages.jsonl"), rows)
     monkeypatch.setattr("jurist.jobs.comparing._MOST_VALUES", 40)
     refused = cli("evaluate", "fect:basic", "--gold", "languages.jsonl", "--by", column)
     assert (refused.code, words in refused.err) == (2, True), refused.err
