@@ -324,7 +324,8 @@ def _rater_contradiction_error(rater: str, cases: Sequence[Case]) -> GoldError:
             judged = "the row"
             if len(first.ratings[rater]) > 1:
                 judged = f"unit {unit}"
-            both = f"both {first_label!r} and {second_label!r}"
+            # In one order, so that rows which contradict each other the other way round count as this fault.
+            both = "both " + " and ".join(sorted((repr(first_label), repr(second_label))))
             place = Place(f"{first.source} and {second.source}")
             return place.wrong(
                 f"equal inputs, and rater {rater!r} calls {judged} {both}",
@@ -352,7 +353,8 @@ def _contradiction_error(first: Case, second: Case, sameness: str) -> GoldError:
         "and merge with jurist gold import --merge"
     )
     place = Place(f"{first.source} and {second.source}")
-    labels = f"{_short_labels(first)} and {_short_labels(second)}"
+    # In one order, so that rows which contradict each other the other way round count as this fault.
+    labels = " and ".join(sorted((_short_labels(first), _short_labels(second))))
     return place.wrong(f"{sameness} and different labels ({labels})", hint=hint)
 
 

@@ -70,7 +70,7 @@ def test_rows_that_contradict_each_other_are_all_set_aside(
     if aside:
         written = [json.loads(line) for line in (tmp_path / "bad.jsonl").read_text().splitlines()]
         assert [line["row"]["verdict"] for line in written] == aside
-        assert {line["reason"] for line in written} == {"equal inputs and different labels (send and hold)"}
+        assert {line["reason"] for line in written} == {"equal inputs and different labels (hold and send)"}
 
 
 def test_names_of_columns_and_labels_are_mapped_and_bad_rows_set_aside_with_reasons(tmp_path: Path) -> None:
