@@ -30,6 +30,10 @@ Settings: TypeAlias = Mapping[str, Any]
 """Option, without dashes -> its value in a file of settings."""
 _MANY = 24
 """Options from which on help lists those that are used every day."""
+_USES_ELSEWHERE: Mapping[str, str] = MappingProxyType(
+    {"--by": "jurist evaluate JUDGE --gold GOLD --by COLUMN scores one judge by the values of a column"}
+)
+"""Option that people look for in commands without it -> the command that has it."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -108,6 +112,8 @@ class Parser(argparse.ArgumentParser):
         for action in self.option_actions + self.general_actions:
             options += action.option_strings
         name = word.partition("=")[0]
+        if name in _USES_ELSEWHERE and name not in options:
+            return f"; {name} is an option of another command: {_USES_ELSEWHERE[name]}"
         if not name.startswith("--") or any(option.startswith(name) for option in options):
             return ""
         close_options = difflib.get_close_matches(name, options, n=1, cutoff=0.7)

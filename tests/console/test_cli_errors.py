@@ -176,6 +176,8 @@ WRONG: list[tuple[int, str, str]] = [
     (2, "did you mean json?", "compile fect --adapter jsom"),
     (2, "did you mean --json?", "judges --jsn"),
     (2, "did you mean --rejects?", "gold check fect g.csv --rejcts f"),
+    (2, "another command: jurist evaluate JUDGE --gold GOLD --by COLUMN", f"{COMPARE} --gold g --by language"),
+    (2, "another command: jurist evaluate JUDGE --gold GOLD --by COLUMN", "compare --by language"),
     (1, "did you mean opro?", f"{COMPILE} --optimizer ophro"),
     (2, "did you mean accuracy?", "compile fect --metric acuracy"),
     (1, "did you mean steps?", "compile fect --gold gold.jsonl --optimizer opro --set stepz=3"),
