@@ -318,7 +318,7 @@ class Staged(Raced):
                 return (
                     "jurist wrote no prompt: this model reads no instructions, and demonstrations cannot help"
                 )
-            return "jurist stopped the search: it can make no further prompt"
+            return f"jurist stopped the search: {_nothing_left('prompt')}"
         reason = ""
         gain_per_row: dict[str, float] = {}  # arm name -> that of its next candidate
         for arm in turns.arms:
@@ -345,7 +345,7 @@ class Staged(Raced):
             rows: the rows of the basic prompt that take as many tokens as that candidate.
         """
         if turns.is_silent(arm):
-            return f"it can make no other {arm.product}"
+            return _nothing_left(arm.product)
         if self.added_lengths(arm, track) * basic_tokens(track) > tokens_left(track):
             return (
                 f"with another {arm.product} a row would take more tokens than --tokens-per-row allows. "
@@ -563,3 +563,11 @@ def leads(track: Track, candidate: Candidate) -> bool:
 def capped_gain(gain: float, doubt: float, cap: float) -> float:
     """Return the expected gain of a choice (:func:`.worth.expected_gain`) that cannot gain more than a cap."""
     return expected_gain(gain, doubt) - expected_gain(gain - max(0.0, cap), doubt)
+
+
+def _nothing_left(product: str) -> str:
+    """Return in words that the search has found nothing new to try, and what makes it find more."""
+    return (
+        f"it found no {product} that it has not tried. To search on, add labelled rows, or name another optimizer "
+        "with --optimizer"
+    )

@@ -96,6 +96,18 @@ def test_prompts_that_answer_like_their_parents_are_retired_and_their_arm_has_no
     assert run.result.best == run.board.basic
 
 
+def test_where_no_arm_finds_more_the_search_says_so_and_what_to_do_next() -> None:
+    def unreadable(request: Request) -> str:
+        return "I have no advice."
+
+    run = Run("race", proposed=unreadable, options={"arm": ("history",)}, words=False)
+    assert run.result.reason == (
+        "jurist stopped the search: it found no instruction that it has not tried. To search on, add labelled rows, "
+        "or name another optimizer with --optimizer"
+    )
+    assert run.result.reason in run.notes
+
+
 def test_where_no_prompt_is_better_the_search_stops_by_itself_and_says_what_it_would_cost() -> None:
     world = World(seed=7, scale=0.0, wording=0.0, demos=0.0)
     job = job_of(world, world=world, train=world.cases(200, "train"), dev=world.cases(60, "dev"))
