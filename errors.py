@@ -20,10 +20,12 @@ from numbers import Integral, Real
 from pathlib import Path
 from types import UnionType
 from typing import (
+    Annotated,
     Any,
     Literal,
     NamedTuple,
     ParamSpec,
+    TypeAlias,
     TypeVar,
     Union,
     Unpack,
@@ -34,6 +36,16 @@ from typing import (
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+class _AtLeast(NamedTuple):
+    """The lowest value of an argument that is a number."""
+
+    lowest: int
+
+
+Count: TypeAlias = Annotated[int, _AtLeast(1)]
+"""The type of an argument that counts something: 1 or more, which :func:`check_types` sees to."""
 
 
 ARGUMENTS: Mapping[str, str] = {
@@ -287,7 +299,7 @@ def _take_arguments(words: list[str]) -> dict[str, str] | None:
             value = _without_quotes(words.pop(0))
         argument = _render_argument(flag, value)
         name = argument.partition("=")[0]
-        if (flag not in ARGUMENTS and flag not in _PAIRS) or name in arguments:
+        if not _is_argument(flag) or name in arguments:
             return None
         arguments[name] = argument
     return arguments
@@ -307,11 +319,20 @@ def _takes_value(flag: str) -> bool:
 
 
 def _argument_of(option: re.Match[str]) -> str:
-    """Return the argument that says what an option says, with its value if it has one."""
+    """Return the argument that says what an option says, with its value if it has one; a comma before another one."""
     value = _without_quotes(option["value"] or "")
-    if option["flag"] not in ARGUMENTS and option["flag"] not in _PAIRS:
+    if not _is_argument(option["flag"]):
         return option[0]
-    return _render_argument(option["flag"], value)
+    argument = _render_argument(option["flag"], value)
+    following = _WITH_VALUE.match(option.string, option.end() + 1)
+    if option.string[option.end() :].startswith(" ") and following and _is_argument(following["flag"]):
+        return f"{argument},"
+    return argument
+
+
+def _is_argument(flag: str) -> bool:
+    """Whether an argument of Python says what an option says."""
+    return flag in ARGUMENTS or flag in _PAIRS
 
 
 def _render_argument(flag: str, value: str) -> str:
@@ -566,8 +587,17 @@ def check_types(definition: Callable[..., object], values: Mapping[str, object])
     for name, value in values.items():
         kind = _types_by_name(definition).get(name, Any)
         if not _fits(value, kind):
-            hint = f"give {re.sub(r'[a-z_]+[.]', '', inspect.formatannotation(kind))}"
-            raise UsageError(f"{name}={value!r:.80} is not possible", hint=hint)
+            raise UsageError(f"{name}={value!r:.80} is not possible", hint=f"give {_words_of(kind)}")
+
+
+def _words_of(kind: Any) -> str:
+    """Return an annotated type in words."""
+    number, *others = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+    if get_origin(number) is not Annotated:
+        return re.sub(r"[a-z_]+[.]", "", inspect.formatannotation(kind))
+    _, limit = get_args(number)
+    words = f"a whole number, {limit.lowest} or more"
+    return f"{words}, or None" if others else words
 
 
 @cache
@@ -575,9 +605,10 @@ def _types_by_name(definition: Callable[..., object]) -> dict[str, Any]:
     """Return name -> annotated type of arguments or fields; ``**kwargs: Unpack[T]`` gives the keys of ``T``."""
     kinds: dict[str, Any] = {}
     keyword_kinds: dict[str, Any] = {}
-    for name, kind in get_type_hints(definition).items():
+    for name, kind in get_type_hints(definition, include_extras=True).items():
         if get_origin(kind) is Unpack:
-            keyword_kinds |= get_type_hints(*get_args(kind))
+            (keywords,) = get_args(kind)
+            keyword_kinds |= get_type_hints(keywords, include_extras=True)
         else:
             kinds[name] = kind
     return kinds | keyword_kinds
@@ -589,6 +620,9 @@ def _fits(value: object, kind: Any) -> bool:
     parts = get_args(kind)
     if origin in (Union, UnionType):
         return any(_fits(value, part) for part in parts)
+    if origin is Annotated:
+        number, limit = parts
+        return isinstance(value, Integral) and _fits(value, number) and int(value) >= limit.lowest
     if origin is Literal:
         return value in parts
     if origin is Any or getattr(origin, "_is_protocol", False):

@@ -106,8 +106,11 @@ class AssessOptions(
     samples: int | None = option(
         "K",
         "independent judgements a response (default: 5; of a version that words decide, those that it was proven with)",
+        type=positive_integer,
     )
-    threshold: int | None = option("T", "votes for a hallucination (default: more than half)")
+    threshold: int | None = option(
+        "T", "votes for a hallucination (default: more than half)", type=positive_integer
+    )
     calibration: str | None = option(
         "GOLD",
         "gold to measure the judge on (default: cognibench-mini); rows its artifact has seen are left out",

@@ -50,7 +50,7 @@ class CompareOptions(
         "judges, versions and variants with the same labels; each is asked with each model",
         nargs="+",
     )
-    repeats: int = option("N", "ask everything N times, with other draws", 1)
+    repeats: int = option("N", "ask everything N times, with other draws", 1, type=positive_integer)
 
 
 class CascadeOptions(

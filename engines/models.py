@@ -144,6 +144,9 @@ class Model(EndpointSettings):
         if not self.timeout > 0:
             hint = "give a number above 0"
             raise UsageError(f"a time-out of {self.timeout} seconds allows nothing", hint=hint)
+        for name, count in (("rpm", self.rpm), ("max_tokens", self.max_tokens)):
+            if count is not None and count < 1:
+                raise UsageError(f"{name}={count} is not possible", hint="give a whole number, 1 or more")
         if not self.patience >= 0:
             raise UsageError(f"a patience of {self.patience} seconds is none", hint="give 0 or more")
         if self.key_env is not None and not self.key_env.upper().endswith(("_KEY", "_TOKEN")):

@@ -16,7 +16,7 @@ from ..cases import Case
 from ..engines.channel import CallContext
 from ..engines.meter import Budget
 from ..engines.models import Model, connect
-from ..errors import UsageError, checked
+from ..errors import Count, UsageError, checked
 from ..evaluation.checked_items import items_of
 from ..evaluation.intervals import Share
 from ..evaluation.prevalence import Prevalence
@@ -457,17 +457,17 @@ def assess(
     *,
     judge: JudgeLike | None = None,
     judge_model: ModelLike = "offline",
-    samples: int | None = None,
-    threshold: int | None = None,
+    samples: Count | None = None,
+    threshold: Count | None = None,
     strictness: str | None = None,
     language: str | None = None,
     calibration: GoldLike | None = None,
     fact_judge: JudgeLike | None = None,
-    limit: int | None = None,
-    per_cell: int | None = None,
+    limit: Count | None = None,
+    per_cell: Count | None = None,
     unanswered: Unanswered = "apart",
     rejects: Rejects | None = None,
-    concurrency: int = 8,
+    concurrency: Count = 8,
     budget: Budget | None = None,
     seed: int = 0,
     store: str | os.PathLike[str] | Store | None = None,

@@ -9,7 +9,7 @@ from typing import Any
 from ..engines.embedding import embedder_beside
 from ..engines.meter import Budget
 from ..engines.models import same_model
-from ..errors import OptimizerError, UsageError, checked
+from ..errors import Count, OptimizerError, UsageError, checked
 from ..evaluation.votes import Rule, Sampling
 from ..gold.goldset import Gold
 from ..gold.leaks import check_leaks, find_leaks
@@ -137,12 +137,12 @@ def compile(
     sampling: Sampling | None = None,
     adapter: str | None = None,
     embedder: str | None = None,
-    concurrency: int = 8,
+    concurrency: Count = 8,
     shares: tuple[float, float, float] | None = None,
     words: bool = True,
     questions: bool | Sequence[str] = True,
     own_answer: bool | Sequence[str] = True,
-    tokens_per_row: int | None = None,
+    tokens_per_row: Count | None = None,
     seed: int = 0,
     start: str | None = None,
     store: str | os.PathLike[str] | Store | None = None,

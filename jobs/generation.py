@@ -18,7 +18,16 @@ from ..engines.channel import CallContext
 from ..engines.ledger import Purpose
 from ..engines.meter import Budget
 from ..engines.models import Model
-from ..errors import CheckpointError, JudgeError, UnknownJudgeError, UsageError, checked, plural, suggest_name
+from ..errors import (
+    CheckpointError,
+    Count,
+    JudgeError,
+    UnknownJudgeError,
+    UsageError,
+    checked,
+    plural,
+    suggest_name,
+)
 from ..evaluation.checked_items import items_of
 from ..evaluation.plain import plain_parts
 from ..gold.documents import nothing_for
@@ -337,13 +346,13 @@ class RecipeSettings(TypedDict, total=False):
 
     turns: str
     words: str
-    per_topic: int | None
-    size: int
+    per_topic: Count | None
+    size: Count
     tasks: str | None
-    per_document: int | None
+    per_document: Count | None
     types: str | None
-    characters: int | None
-    limit: int | None
+    characters: Count | None
+    limit: Count | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -489,12 +498,12 @@ def generate(
     output: str | os.PathLike[str],
     *,
     model: ModelLike | None = None,
-    attempts: int | None = None,
+    attempts: Count | None = None,
     verifier: ModelLike | None = None,
     verifiers: Sequence[str] | None = None,
     adapter: str | None = None,
     language: str | None = None,
-    concurrency: int = 8,
+    concurrency: Count = 8,
     budget: Budget | None = None,
     seed: int = 0,
     store: str | os.PathLike[str] | Store | None = None,

@@ -17,7 +17,7 @@ from ..cases import Case
 from ..engines.channel import CallContext
 from ..engines.meter import Budget
 from ..engines.models import Model, same_model
-from ..errors import ArtifactError, BudgetExhausted, UsageError, checked
+from ..errors import ArtifactError, BudgetExhausted, Count, UsageError, checked
 from ..evaluation.contrasts import Contrast, contrast
 from ..evaluation.model_moves import MoveVerdict, judge_move, share_differing, usual_move_margin
 from ..evaluation.rows import JudgedRow
@@ -211,7 +211,7 @@ def move(
     margin: float | None = None,
     ask_old: bool = False,
     budget: Budget | None = None,
-    concurrency: int = 8,
+    concurrency: Count = 8,
     force: bool = False,
     store: str | os.PathLike[str] | None = None,
     trust: bool = False,

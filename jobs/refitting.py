@@ -15,7 +15,7 @@ from ..cases import Case
 from ..engines.channel import CallContext
 from ..engines.meter import Budget
 from ..engines.models import Model
-from ..errors import ArtifactError, checked, plural
+from ..errors import ArtifactError, Count, checked, plural
 from ..evaluation.scale import resolve
 from ..gold.copies import sketched_rows
 from ..keeping.artifact_card import (
@@ -164,7 +164,7 @@ def refit(
     use: bool = False,
     same: bool = False,
     budget: Budget | None = None,
-    concurrency: int = 8,
+    concurrency: Count = 8,
     store: str | os.PathLike[str] | Store | None = None,
     trust: bool = False,
     resume: bool = True,

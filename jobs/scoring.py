@@ -8,7 +8,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Unpack
 
-from ..errors import checked
+from ..errors import Count, checked
 from .cascading import Cascade, Cascading
 from .comparing import Comparing, Comparison, Evaluating, Evaluation
 from .gating import Gate, GateCriteria, Gating, Limits, limits_of
@@ -78,7 +78,7 @@ def harden(
     gold: GoldLike,
     *,
     only: Sequence[str] = (),
-    cases: int = 100,
+    cases: Count = 100,
     field: str = "",
     model: ModelLike | None = None,
     **asking: Unpack[Asking],
@@ -107,7 +107,7 @@ def compare(
     gold: GoldLike,
     *,
     models: ModelLike | Sequence[ModelLike] | None = None,
-    repeats: int = 1,
+    repeats: Count = 1,
     seed: int = 0,
     **asking: Unpack[Asking],
 ) -> Comparison:
@@ -185,7 +185,7 @@ def gate(
     margin: float | None = None,
     sure: bool = False,
     max_unusable: float = 0.05,
-    at_least: int = 20,
+    at_least: Count = 20,
     model: ModelLike | None = None,
     seed: int = 0,
     **asking: Unpack[Asking],

@@ -12,7 +12,7 @@ from ..cases import Case, Value
 from ..engines.ledger import Spend
 from ..engines.meter import Budget
 from ..engines.models import Model
-from ..errors import JuristError, UsageError, checked, plural
+from ..errors import Count, JuristError, UsageError, checked, plural
 from ..evaluation.disagreements import fewest_labels, label_could_decide
 from ..evaluation.intervals import estimated
 from ..evaluation.looks import plan_looks
@@ -250,7 +250,7 @@ def prove(
     reference: str,
     rows: GoldLike | None = None,
     *,
-    labels: int = LABELS,
+    labels: Count = LABELS,
     answers: GoldLike | None = None,
     against: str | None = None,
     model: ModelLike | None = None,

@@ -62,7 +62,7 @@ PAIRS = {
     "jurist compile tone --optimizer cfaith --threshold 1 --no-words": 'jurist.compile("tone", gold=..., '
     'optimizer="cfaith", threshold=1, words=False)',
     "jurist serve tone@1 answers over HTTP": "jurist serve tone@1 answers over HTTP",
-    "longer documents, or --turns 1 --words 10-200, fit": 'longer documents, or turns="1" words="10-200", fit',
+    "longer documents, or --turns 1 --words 10-200, fit": 'longer documents, or turns="1", words="10-200", fit',
     "for example jurist assess offline --benchmark F": 'for example jurist.assess(["offline"], benchmark="F")',
     "--per-cell says nothing about dialogues": "per_cell= says nothing about dialogues",
     "jurist compile tone --verbose": "jurist compile tone --verbose",

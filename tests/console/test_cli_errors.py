@@ -170,7 +170,7 @@ WRONG: list[tuple[int, str, str]] = [
     *((2, "a budget of 0 calls", f"{command} --max-calls 0") for command in (COMPILE, RUN)),
     (2, "a budget of -2.0 cost", f"{COMPILE} --max-cost -2"),
     (1, "the proof alone takes", f"{COMPILE} --max-calls 4"),
-    (2, "needs two judges and one repeat", "compare fect:basic fect@1 --gold gold.jsonl --repeats 0"),
+    (2, "--repeats: '0' is not possible", "compare fect:basic fect@1 --gold gold.jsonl --repeats 0"),
     (2, "did you mean compile?", "comple"),
     (2, "did you mean check?", "gold chek"),
     (2, "did you mean json?", "compile fect --adapter jsom"),

@@ -1,0 +1,97 @@
+"""Counts of public functions: one line refuses a number below 1, before anything is read or asked."""
+
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+import pytest
+from small import cli
+
+import jurist
+from jurist.errors import UsageError
+from jurist.jobs.generation import RecipeSettings
+
+OF_FUNCTIONS: dict[Callable[..., Any], tuple[Any, ...]] = {
+    jurist.assess: ("offline", "dialogues"),
+    jurist.compare: (["fect:basic", "fect-3d:basic"], "fect-mini"),
+    jurist.compile: ("fect", "fect-mini"),
+    jurist.gate: ("fect:basic", "fect-mini"),
+    jurist.generate: ("haluagent", "haluagent-docs", "bench"),
+    jurist.harden: ("fect:basic", "fect-mini"),
+    jurist.move: ("fect@1",),
+    jurist.prove: ("fect@1", "fect-mini"),
+    jurist.refit: ("fect@1",),
+}
+COUNTS = {
+    "assess": {"concurrency", "limit", "per_cell", "samples", "threshold"},
+    "compare": {"repeats"},
+    "compile": {"concurrency", "tokens_per_row"},
+    "gate": {"at_least"},
+    "generate": {"attempts", "characters", "concurrency", "limit", "per_document", "per_topic", "size"},
+    "harden": {"cases"},
+    "move": {"concurrency"},
+    "prove": {"labels"},
+    "refit": {"concurrency"},
+}
+ROWS = [
+    (function, name, value)
+    for function in OF_FUNCTIONS
+    for name in sorted(COUNTS[function.__name__])
+    for value in (0, -2)
+]
+
+
+@pytest.mark.parametrize(("function", "name", "value"), ROWS)
+def test_a_count_below_one_is_refused(function: Callable[..., Any], name: str, value: int) -> None:
+    with pytest.raises(UsageError) as caught:
+        function(*OF_FUNCTIONS[function], **{name: value})
+    assert str(caught.value).startswith(f"{name}={value} is not possible; give a whole number, 1 or more")
+
+
+@pytest.mark.parametrize("function", OF_FUNCTIONS)
+def test_every_number_that_is_no_seed_is_a_count(function: Callable[..., Any]) -> None:
+    kinds = get_type_hints(inspect.unwrap(function), include_extras=True)
+    if function is jurist.generate:
+        kinds |= get_type_hints(RecipeSettings, include_extras=True)
+    kinds.pop("return")
+    kinds.pop("seed", None)
+    counts, numbers = set(), set()
+    for name, kind in kinds.items():
+        for part in (kind, *get_args(kind)):
+            if get_origin(part) is Annotated:
+                counts.add(name)
+            if part is int and get_origin(kind) is not Annotated:
+                numbers.add(name)
+    assert counts == COUNTS[function.__name__]
+    assert not numbers
+
+
+@pytest.mark.parametrize("name", ["rpm", "max_tokens"])
+@pytest.mark.parametrize("value", [0, -1])
+def test_a_model_has_limits_of_one_or_more(name: str, value: int) -> None:
+    with pytest.raises(UsageError, match=f"^{name}={value} is not possible; give a whole number, 1 or more$"):
+        jurist.Model("openai/a", **{name: value})
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "assess offline --benchmark dialogues --limit",
+        "assess offline --benchmark dialogues --per-cell",
+        "assess offline --benchmark dialogues --samples",
+        "assess offline --benchmark dialogues --threshold",
+        "compare fect:basic fect-3d:basic --gold fect-mini --repeats",
+        "generate dialogue --input d --output d.jsonl --per-topic",
+        "generate faithqa --input d --output d.jsonl --size",
+        "generate haluagent --input d --output d --attempts",
+        "generate haluagent --input d --output d --characters",
+        "generate haluagent --input d --output d --limit",
+        "generate haluagent --input d --output d --per-document",
+    ],
+)
+@pytest.mark.parametrize("value", ["0", "-2"])
+def test_a_command_names_its_option(line: str, value: str) -> None:
+    done = cli(*line.split(), value)
+    flag = line.split()[-1]
+    assert done.code == 2
+    assert f"{flag}: {value!r} is not possible: give a whole number, 1 or more" in done.err
