@@ -614,7 +614,7 @@ def write_items(
     seed: int,
     settings: Mapping[str, Any],
 ) -> Written:
-    """Return what a generator wrote from documents by a recipe; without one each row of the documents is a case."""
+    """Return the writings of a generator from documents by a recipe; without one each row of documents is a case."""
     recipe = recipe or _ROW_RECIPE
     for name in settings:
         if name not in recipe.settings:

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Generic, TextIO, TypeVar
 
 from ..errors import CheckpointError, GoldError, UsageError, system_message
 from ..gold.scanning import scan
@@ -16,6 +16,8 @@ from ..gold.writing import of_table, write_jsonl
 from ..keeping.locking import lock_output
 from ..programs.options import JUDGE_OPTIONS
 from .lines import JsonObject, read_line
+
+Item = TypeVar("Item")
 
 FORMATS = (".jsonl", ".csv")
 _OTHER_FORMATS = (
@@ -252,23 +254,33 @@ def _output_cell(name: str, value: object) -> object:
     return escape_cell(of_table(value))
 
 
-class OrderedLines:
-    """Writes lines in the order of the input, in whichever order they come."""
+class OrderedLines(Generic[Item]):
+    """Writes a line for each of some items, in the order of the input.
 
-    def __init__(self, stream: TextIO) -> None:
+    An item that comes before its turn waits without its line, which is made when its turn has come.
+    """
+
+    def __init__(self, stream: TextIO, line_of: Callable[[Item], str]) -> None:
         self._stream = stream
+        self._line_of = line_of
         self._next = 0
-        self._waiting: dict[int, str | None] = {}
+        self._waiting: dict[int, Item | None] = {}
 
-    def give(self, number: int, line: str | None) -> None:
-        """Take a line, or ``None`` where there is none; each number, from 0 in the order of the input, once."""
-        self._waiting[number] = line
-        if number != self._next:
-            return
-        while self._next in self._waiting:
-            self._write(self._next)
-            self._next += 1
-        self._stream.flush()  # whoever reads the file sees the lines at once
+    def is_next(self, number: int) -> bool:
+        """Say whether the line with this number, from 0 in the order of the input, is to be written now."""
+        return number == self._next
+
+    def write_next(self, line: str) -> None:
+        """Write the line whose turn it is, and those that waited for it."""
+        self._stream.write(line + "\n")
+        self._next += 1
+        self._write_waiting()
+
+    def give(self, number: int, item: Item | None) -> None:
+        """Take an item, or ``None`` where there is no line; each number comes once, here or as the next line."""
+        self._waiting[number] = item
+        if number == self._next:
+            self._write_waiting()
 
     def close(self) -> None:
         """Write the lines that still wait for earlier rows, in their order: those rows never came."""
@@ -276,10 +288,17 @@ class OrderedLines:
             self._write(number)
         self._stream.flush()
 
+    def _write_waiting(self) -> None:
+        """Write the lines whose turn has come."""
+        while self._next in self._waiting:
+            self._write(self._next)
+            self._next += 1
+        self._stream.flush()  # whoever reads the file sees the lines at once
+
     def _write(self, number: int) -> None:
-        line = self._waiting.pop(number)
-        if line is not None:
-            self._stream.write(line + "\n")
+        item = self._waiting.pop(number)
+        if item is not None:
+            self._stream.write(self._line_of(item) + "\n")
 
 
 def lines_in(path: Path) -> Iterator[tuple[int, Any]]:

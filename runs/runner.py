@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -217,7 +217,7 @@ class _Run:
                 drift = settings.canary.ask(replace(self.judge, context=job.contexts["canary"]))
             # A judge that cannot be connected fails here, before a thread reads rows ahead.
             asker = replace(self.judge, context=job.contexts["judge"]).asker()
-            with _open_output(self, survey) as order:
+            with _open_output(self, survey, partial(self._known_line, state)) as order:
                 summary = _Rows(self, asker, survey, state, order, job).judged()
                 if survey.whole:
                     summary = self._keep_left_out(state, summary)
@@ -246,6 +246,12 @@ class _Run:
         beyond_input = state.list_beyond_input()
         count = keep_left_out(self.file, self._earlier_files, lambda case_id: case_id in beyond_input)
         return summary.with_left_out(count, self.file)
+
+    def _known_line(self, state: RunState, case: Case) -> str:
+        """Return the line of a case that has a verdict, as JSON."""
+        written = state.verdict(case.id)
+        assert written is not None, "only judged cases are given to the order of lines"
+        return self.line_of(case, written)
 
     def line_of(self, case: Case, written: JsonObject) -> str:
         """Return the line of a case with its written verdict, as JSON."""
@@ -308,21 +314,21 @@ def _setting_in(stamp: Mapping[str, Any], name: str) -> object:
 
 
 @contextmanager
-def _open_output(work: _Run, survey: Survey) -> Iterator[OrderedLines]:
+def _open_output(work: _Run, survey: Survey, line_of: Callable[[Case], str]) -> Iterator[OrderedLines[Case]]:
     """Open the output of a run for the lines of its cases.
 
     A table, or an output with lines, is written to a file beside it, which replaces it when all lines are there.
     """
     output = work.output
     if not isinstance(output, Path):
-        with closing(OrderedLines(output)) as order:
+        with closing(OrderedLines(output, line_of)) as order:
             yield order
         return
     is_replaced = is_csv(output) or (output.is_file() and output.stat().st_size > 0)
     is_new = not output.exists()
     path = part_of(output) if is_replaced else output
     try:
-        with path.open("w", encoding="utf-8") as stream, closing(OrderedLines(stream)) as order:
+        with path.open("w", encoding="utf-8") as stream, closing(OrderedLines(stream, line_of)) as order:
             yield order
         if is_replaced and (path.stat().st_size or survey.empty):
             publish(path, output)
@@ -340,7 +346,7 @@ class _Rows:
     asker: Asker
     survey: Survey
     state: RunState
-    order: OrderedLines
+    order: OrderedLines[Case]
     job: PaidJob
     # id of a case in flight -> set when it is over
     asking: dict[str, asyncio.Event] = field(default_factory=dict)
@@ -533,7 +539,9 @@ class _Rows:
 
     def _write_line(self, number: int, case: Case, written: JsonObject) -> None:
         """Write the line of a judged case in its turn; while no lines are written, note that it is judged."""
-        if self.writes:
-            self.order.give(number, self.work.line_of(case, written))
-        else:
+        if not self.writes:
             self.early.add(number)
+        elif self.order.is_next(number):
+            self.order.write_next(self.work.line_of(case, written))
+        else:
+            self.order.give(number, case)

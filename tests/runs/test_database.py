@@ -36,9 +36,12 @@ def test_a_full_disk_is_said_and_leaves_what_was_there(tmp_path: Path) -> None:
 @settings(max_examples=60, deadline=None)
 def test_lines_are_written_in_order_wherever_they_wait(numbers: list[int], came: int, none: set[int]) -> None:
     said = io.StringIO()
-    order = OrderedLines(said)
+    order = OrderedLines[int](said, lambda item: f"{item:020}")
     for number in numbers[:came]:
-        order.give(number, None if number in none else f"{number:020}")
+        if order.is_next(number) and number not in none:
+            order.write_next(f"{number:020}")
+        else:
+            order.give(number, None if number in none else number)
     whole = next(number for number in range(13) if number not in numbers[:came])
     written = [number for number in range(whole) if number not in none]
     assert [int(line) for line in said.getvalue().split()] == written, "nothing waits that need not"
