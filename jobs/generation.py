@@ -42,7 +42,7 @@ from ..programs.generator import Generator, generator_of
 from ..programs.languages import case_texts
 from ..programs.verdicts import Verdict
 from ..report.shown import Shown
-from ..report.table import Table
+from ..report.table import Table, table
 from .estimate import Ask, CostEstimate, Size, Span
 from .judges import load_for_new_rows, load_reference
 from .measuring import ask_offline, spread_evenly
@@ -171,7 +171,7 @@ class GenerationCounts:
     cases: int = 0  # how many there were: as many as documents, or more (questions of a document)
     # cases by how asking ended: ``verdict`` (written and checked), ``abstained``, ``failed``
     statuses: Mapping[str, int] = field(default_factory=dict)
-    # items, how many passed, how many are uncertain, and the rate of each check
+    # items and how many passed; unless it was done before, how many are uncertain, and the rate of each check
     totals: Mapping[str, Any] = field(default_factory=dict)
     words: tuple[str, ...] = ()  # the counts of items in words
     # calls, tokens and cost, by purpose; answers paid by an earlier start count as ``replayed``
@@ -204,7 +204,7 @@ class GenerationCounts:
     def to_json(self) -> dict[str, Any]:
         """Return the counts as plain JSON types."""
         counts = plain_parts(self, "documents", "cases", "kept", "rejected", "failed")
-        if self.totals:
+        if "check_rates" in self.totals:
             counts["uncertain"] = self.totals["uncertain_items"]
             counts["check_rates"] = self.totals["check_rates"]
         return {**counts, "done_before": self.done_before, "spend": dict(self.spend)}
@@ -224,7 +224,7 @@ def rejects_path(output: Path) -> Path:
 def write_generation(job: Generation, output: Path, surface: Surface) -> GenerationCounts:
     """Write the items that pass into a JSONL file, the others into another beside it, and return the counts."""
     if is_already_made(output, job.fingerprint(), surface.start):
-        return GenerationCounts(done_before=True)
+        return _count_again(job, output)
     with surface.asking(job, f"writing with {job.loaded.name}") as (paid_job, on_document):
         check_files(output)
         output.parent.mkdir(parents=True, exist_ok=True)
@@ -232,6 +232,36 @@ def write_generation(job: Generation, output: Path, surface: Surface) -> Generat
         generated = _write_files(job, asker, output, on_document)
         paid_job.unfinished = bool(generated.failed)
         return replace(generated, spend=paid_job.ledger.to_json())
+
+
+def _count_again(job: Generation, output: Path) -> GenerationCounts:
+    """Return the counts of an output that this job has finished before, from its rows."""
+    kept = len(_read_rows(output))
+    items = kept
+    statuses: Counter[str] = Counter()
+    for row in _read_rows(rejects_path(output)):
+        if row.keys() > _FIELDS_WITHOUT_ITEM:
+            items += 1
+        elif row["status"] == "failed":
+            statuses["failed"] += 1
+        else:
+            statuses["abstained"] += 1
+    statuses["verdict"] = len(job.cases) - statuses.total()
+    return GenerationCounts(
+        documents=job.documents,
+        cases=len(job.cases),
+        statuses=dict(statuses),
+        totals={"items": items, "passed": kept},
+        done_before=True,
+    )
+
+
+def _read_rows(path: Path) -> list[dict[str, Any]]:
+    """Return the rows of an output; none where there is no such file."""
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
 
 
 def _write_files(
@@ -286,6 +316,10 @@ def _write_rows_of_documents(
         totals=scale.totals(sums),
         words=tuple(words),
     )
+
+
+_FIELDS_WITHOUT_ITEM = frozenset({"id", "group", "status", "reasons", "provenance"})
+"""The fields of a row that stands for a case of which no item was written; a row of an item has more."""
 
 
 def _rows_of_document(
@@ -440,7 +474,7 @@ class Written(Shown):
         output: the file of items that passed every check, one a line.
         rejects: the file of the others, with their reasons.
         counts: documents, items that passed (``kept``), items that did not (``rejected``), failures, and the spend;
-            ``done_before`` where the output held this very job already.
+            ``done_before`` where the output held this very job already, and nothing was spent.
         description: of a paper's benchmark its statistics, as JSON values.
     """
 
@@ -475,11 +509,15 @@ class Written(Shown):
 
     def records(self) -> list[dict[str, object]]:
         """Return a row for each item that passed, as it stands in the output."""
-        records: list[dict[str, object]] = []
-        with self.output.open(encoding="utf-8") as lines:
-            for line in lines:
-                records.append(json.loads(line))
-        return records
+        return _read_rows(self.output)
+
+    @property
+    def latex_tables(self) -> Sequence[Table]:
+        """The main table of the description; without one, the counts."""
+        counts = self.counts
+        title = f"{self.noun} of {self.generator}"
+        numbers = (counts.documents, counts.kept, counts.rejected, counts.failed)
+        return self.tables[:1] or [table(title, ("documents", "kept", "rejected", "failed"), [numbers])]
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types, but for the items."""

@@ -10,6 +10,7 @@ from small import ok, read_jsonl
 import jurist
 from jurist.errors import CheckpointError, JudgeError, StoppedError, UsageError
 from jurist.gold.rejects import Rejects
+from jurist.jobs.generation import Written
 
 TEXTS = (
     "The museum opens at nine. It was founded in 1901 by a baker. On Mondays it stays closed. Children enter for free.",
@@ -47,8 +48,28 @@ def test_dialogues_are_those_of_the_command_and_are_written_once(documents: str)
     before = Path("python.jsonl").stat().st_mtime_ns
     again = jurist.generate("dialogue", documents, "python.jsonl", **SHORT)
     assert again.counts.done_before
+    assert counted(again) == counted(written)
+    assert (again.counts.kept, again.counts.documents) == (2, 2)
+    assert again.to_latex() == written.to_latex()
+    assert "2 & 2 & 0 & 0" in again.to_latex()
     assert repr(again) == "<Written: python.jsonl holds this very job already; nothing was asked>"
     assert Path("python.jsonl").stat().st_mtime_ns == before
+
+
+def counted(written: Written) -> list[object]:
+    """Return the counts of all that was written."""
+    counts = written.counts
+    return [counts.documents, counts.cases, counts.kept, counts.rejected, counts.failed, counts.unusable]
+
+
+def test_a_finished_benchmark_is_counted_again_from_its_rows() -> None:
+    first, again = (jurist.generate("haluagent:basic", "haluagent-docs", "bench", limit=6) for _ in range(2))
+    assert again.counts.done_before
+    assert counted(again) == counted(first)
+    assert again.counts.kept
+    assert again.counts.statuses["abstained"] == first.counts.statuses["abstained"] > 0
+    assert again.counts.statuses["verdict"] == first.counts.statuses["verdict"]
+    assert again.counts.rejected > again.counts.statuses["abstained"]  # items that failed a check, too
 
 
 def test_queries_are_counted_and_assessed_as_by_the_command() -> None:
