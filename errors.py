@@ -642,6 +642,11 @@ def plural(count: int, name: str, several: str = "") -> str:
     return f"{count} {several or f'{name}s'}"
 
 
+def counts_by_reason(counts: Mapping[str, int]) -> str:
+    """Return how many there are for each reason: ``2 without a label, 1 without an input``."""
+    return ", ".join(f"{count} {reason}" for reason, count in counts.items())
+
+
 _MANY = 12
 """Names above which a hint does not list them all beside the one that was probably meant."""
 

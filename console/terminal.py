@@ -8,7 +8,8 @@ from typing import Any
 from ..arguments.groups import Limits, NameOptions, Resume, RowOptions, StoreOptions
 from ..engines.ledger import Spend
 from ..engines.meter import Meter
-from ..errors import plural
+from ..errors import counts_by_reason, plural
+from ..gold.data import WITH_DIFFERENCE
 from ..gold.goldset import Gold
 from ..gold.mapping import RowMapping
 from ..jobs.estimate import CostEstimate
@@ -70,12 +71,10 @@ class Terminal(Surface):
         labelled = gold_of(str(gold), judge, self._options)
         for words in labelled.blank_words:
             print_notes(f"{words}: judged as it is")
-        left_out = labelled.skipped - len(labelled.ambiguous)
-        if left_out:
-            print_notes(
-                f"{plural(left_out, 'row')} set aside: without a label, without an input, "
-                "or with nothing for the judge"
-            )
+        counts = dict(labelled.skipped_by)
+        counts.pop(WITH_DIFFERENCE, None)  # these have a note of their own
+        if counts:
+            print_notes(f"{plural(sum(counts.values()), 'row')} set aside: {counts_by_reason(counts)}")
         return labelled
 
     def counted(self, title: str, rows: int, meter: Meter) -> AbstractContextManager[Callable[[], None]]:

@@ -22,6 +22,13 @@ KEEP_GROUPS = "groups"
 """The part of a mapping that says that near copies join no groups."""
 
 
+WITHOUT_LABEL = "without a label"
+WITHOUT_INPUT = "without an input"
+WITH_NOTHING = "with nothing for the judge"
+"""Reason why a row is left out: a response without cognitive sentences, for the judge of their tiers."""
+WITH_DIFFERENCE = "on which raters differ"
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class GoldData:
     """The labelled cases of one judge, with what is known of where they come from."""
@@ -38,9 +45,8 @@ class GoldData:
     rule: Rule | None = None  # the rule that made the labels of those of several raters, if one did
     # what columns and labels are called there, as ``columns`` and ``labels``; empty if as by the judge
     mapping: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    # rows left out because they carry no gold label, those of ``ambiguous`` included, or nothing that
-    # concerns the judge (no input; a response without cognitive sentences, for the judge of their tiers)
-    skipped: int = 0
+    # rows left out, by reason (:data:`WITHOUT_LABEL` and so on); those of ``ambiguous`` are among them
+    skipped_by: Mapping[str, int] = field(default_factory=dict)
     read: int = 0  # cases that the source holds, those that are left out included
     without_label: int = 0  # of these without a gold label and without a rating
     # what was found out about the source as it was read, such as which sheet of a workbook it is
@@ -54,6 +60,11 @@ class GoldData:
         """Name it, and say how much there is of it."""
         groups = len({case.group for case in self.cases})
         return f"<Gold {self.name} of {self.judge.name}: {len(self.cases)} cases in {groups} groups>"
+
+    @property
+    def skipped(self) -> int:
+        """How many rows are left out, for any reason."""
+        return sum(self.skipped_by.values())
 
     @cached_property
     def settled(self) -> Judge:

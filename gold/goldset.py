@@ -16,7 +16,7 @@ from ..programs.catalogue import find
 from ..programs.judge import Judge
 from ..programs.records import is_table, records
 from ..text.wording import spaced_alike, strings
-from .data import GoldData
+from .data import WITH_DIFFERENCE, WITH_NOTHING, WITHOUT_INPUT, WITHOUT_LABEL, GoldData
 from .documents import nothing_for, read_for
 from .files import Kind, Place, Row
 from .mapping import MappingLike, RowMapping, make_mapping
@@ -280,7 +280,7 @@ class _Builder:
         self.strict = strict
         # those that were read, rows with equal inputs
         self.cases_of_id: defaultdict[str, list[Case]] = defaultdict(list)
-        self.skipped = 0  # cases, and rows without any case, that are left out
+        self.skipped_by = Counter[str]()  # reason -> cases, and rows without any case, that are left out
         self.read_count = 0  # cases, and rows without any case, that were read
         self.without_label = 0
         # ids of cases whose score is the mean of several that one rater gave to equal inputs
@@ -307,7 +307,7 @@ class _Builder:
         if refusal is not None and (self.strict or not joined_cases):
             raise refusal
         if not joined_cases and (self.judge.document or not self.labelled):
-            raise nothing_for(self.judge, self.skipped, source)
+            raise nothing_for(self.judge, self.skipped_by.total(), source)
         gold = replace(self._make_gold(readings, joined_cases, source), rejected=self.rejects.count)
         rule = self._merging_rule(gold)
         if rule is not None:
@@ -331,12 +331,15 @@ class _Builder:
         for source_row, cases in self._iterate_rows(reading):
             self.read_count += max(1, len(cases))
             if not cases:
-                self.skipped += 1
+                self.skipped_by[WITH_NOTHING] += 1
             for case in cases:
-                if not _is_labelled(case):
+                is_labelled = _is_labelled(case)
+                if not is_labelled:
                     self.without_label += 1
-                if self.labelled and not _has_text_and_label(case):
-                    self.skipped += 1
+                if self.labelled and not is_labelled:
+                    self.skipped_by[WITHOUT_LABEL] += 1
+                elif self.labelled and _is_blank(case):
+                    self.skipped_by[WITHOUT_INPUT] += 1
                 else:
                     placed_case = replace(case, source_row=source_row)
                     self.cases_of_id[placed_case.id].append(placed_case)
@@ -359,7 +362,8 @@ class _Builder:
                     yield source_row, cases_of_row(self.judge, judge_row, row_place)
                 except GoldError as error:
                     if self._is_skipped(error):
-                        yield source_row, []
+                        self.read_count += 1
+                        self.skipped_by[WITHOUT_INPUT] += 1
                     elif is_mapped:
                         self.rejects.add(self.mapping.with_source_column(self.judge, error, item), source_row)
                     else:
@@ -443,6 +447,7 @@ class _Builder:
             )
         if self.without_label:
             notes.extend(_notes_on_positions(self.mapping, readings))
+        skipped_by = self.skipped_by + Counter({WITH_DIFFERENCE: len(ambiguous)})
         return Gold(
             name=" ".join(reading.name for reading in readings),
             judge=self.judge,
@@ -451,7 +456,7 @@ class _Builder:
             card=readings[0].card if len(readings) == 1 else {},
             ambiguous=tuple(ambiguous),
             mapping=self.mapping.to_json(),
-            skipped=self.skipped + len(ambiguous),
+            skipped_by=dict(skipped_by),
             merged=merged_count,
             shared=shared,
             read=self.read_count,
@@ -466,7 +471,7 @@ def _with_ambiguous_cases(gold: Gold) -> Gold:
         gold,
         cases=gold.cases + gold.ambiguous,
         ambiguous=(),
-        skipped=gold.skipped - len(gold.ambiguous),
+        skipped_by=dict(Counter(gold.skipped_by) - Counter({WITH_DIFFERENCE: len(gold.ambiguous)})),
     )
 
 
@@ -525,10 +530,9 @@ def _count_repeated(cases: Sequence[Case]) -> int:
     return len(cases) - len(raters_of_rows)
 
 
-def _has_text_and_label(case: Case) -> bool:
-    """Whether a case has something to be judged, and a label or a rating."""
-    is_blank = all(isinstance(text, str) and not text.strip() for text in case.inputs.values())
-    return not is_blank and _is_labelled(case)
+def _is_blank(case: Case) -> bool:
+    """Whether a case has nothing to be judged."""
+    return all(isinstance(text, str) and not text.strip() for text in case.inputs.values())
 
 
 def _is_labelled(case: Case) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..cases import Case, Value, text_hash
 from ..errors import GoldError, UsageError, plural
 from ..evaluation.votes import RULES, Rule, majority, mean_of_ratings
+from .data import WITH_DIFFERENCE, WITHOUT_LABEL, GoldData
 from .files import Place, Row
 from .rows import AMBIGUITY, CATEGORIES, RESOLVED, Category, label_field, label_keys, with_reasons
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from ..evaluation.agreement import Ceiling
     from ..evaluation.scale import Scale
     from ..programs.judge import Judge
-    from .data import GoldData
 
 G = TypeVar("G", bound="GoldData")
 MODEL_RATERS = "second labelling"
@@ -147,8 +147,16 @@ def merge_gold(gold: G, rule: Rule) -> G:
             path=gold.source,
             hint="fill in the column rater:NAME of a sheet, or give rows with labels or ratings",
         )
-    skipped = gold.skipped + len(gold.cases) - len(labelled)
-    return replace(gold, cases=tuple(labelled), ambiguous=tuple(ambiguous), skipped=skipped, rule=rule)
+    skipped_by = Counter(gold.skipped_by)
+    skipped_by[WITHOUT_LABEL] += len(gold.cases) - len(labelled) - len(ambiguous)
+    skipped_by[WITH_DIFFERENCE] += len(ambiguous)
+    return replace(
+        gold,
+        cases=tuple(labelled),
+        ambiguous=tuple(ambiguous),
+        skipped_by=dict(+skipped_by),
+        rule=rule,
+    )
 
 
 def _merged_row(judge: Judge, case: Case) -> Row:

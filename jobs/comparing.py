@@ -261,6 +261,7 @@ class Evaluation(Shown):
     # rows left out because the version was compiled on them or on near copies of them, or shows them
     left_out: int
     skipped: int  # rows of the gold without a label or an input, or with nothing for the judge
+    skipped_by: Mapping[str, int]  # these by reason, in words
     ambiguous: int  # those of them on which raters differ
     opening: int  # which opening of sealed rows this is; 0 if none is sealed
     measured: Measured  # every metric with its interval and bounds, and what was not answered
@@ -421,6 +422,7 @@ class Evaluating(Experiment):
             cases=len(rows),
             left_out=self.left_out,
             skipped=self.gold.skipped,
+            skipped_by=self.gold.skipped_by,
             ambiguous=len(self.gold.ambiguous),
             opening=self.opening.number,
             measured=measure(rows, judge.metric, judge.comparison),

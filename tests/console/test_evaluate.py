@@ -141,6 +141,28 @@ def test_scores_say_how_far_they_are_from_gold_in_both_forms(judge: str, gold: s
         assert int(count) == len(data["disagreements"])
 
 
+def test_rows_that_are_left_out_are_counted_by_reason() -> None:
+    unlabelled = {"conversation": "c", "factual": None}
+    differing = {"conversation": "c", "claim": "d", "ratings": {"ann": True, "bob": False}}
+    cases = {
+        "": [],
+        "1 row set aside: 1 without a label": [{**unlabelled, "claim": "a"}],
+        "3 rows set aside: 2 without a label, 1 without an input": [
+            {**unlabelled, "claim": "a"},
+            {**unlabelled, "claim": "b"},
+            {"conversation": "c", "claim": None, "factual": True},
+        ],
+    }
+    for words, more in cases.items():
+        write_jsonl(Path("more.jsonl"), [*claims(), *more, differing])
+        done = cli("evaluate", "fect:basic", "--gold", "more.jsonl", "--verbose")
+        assert done.code == 0
+        assert ("set aside" in done.err) == bool(words)
+        assert words in done.err
+        left_out = ", ".join(filter(None, [words.partition(": ")[2], "1 on which raters differ"]))
+        assert f"{len(more) + 1} left out: {left_out}" in " ".join(done.out.split())
+
+
 def rows_with_languages() -> list[dict[str, Any]]:
     """Return the claims with a language each, which the last one lacks."""
     rows = [{**row, "language": ("de", "en", "en")[number // 3 % 3]} for number, row in enumerate(claims())]

@@ -193,6 +193,7 @@ def test_ambiguous_rows_are_written_with_ratings_and_category_and_no_label(tmp_p
     write_jsonl(rows, tmp_path / "raw.jsonl")
     gold = convert_gold(tmp_path / "raw.jsonl", FECT, tmp_path / "g.jsonl", merge="unanimous")
     assert (len(gold.cases), len(gold.ambiguous), gold.skipped) == (2, 2, 3)
+    assert gold.skipped_by == {"without a label": 1, "on which raters differ": 2}
     lines = [json.loads(line) for line in (tmp_path / "g.jsonl").read_text().splitlines()]
     assert [(line["claim"], line.get("factual"), line.get("ambiguity")) for line in lines] == [
         ("1", None, "relation"),

@@ -1,6 +1,7 @@
 """Gold repaired in one pass: all that is wrong at once, other names and shapes of rows, bad rows set aside."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,28 @@ def test_rows_that_contradict_each_other_are_all_set_aside(
         written = [json.loads(line) for line in (tmp_path / "bad.jsonl").read_text().splitlines()]
         assert [line["row"]["verdict"] for line in written] == aside
         assert {line["reason"] for line in written} == {"equal inputs and different labels (hold and send)"}
+
+
+@pytest.mark.parametrize(
+    ("label", "reason"),
+    [
+        (lambda label: {"verdict": label}, "equal inputs and different labels (hold and send)"),
+        (
+            lambda label: {"ratings": {"ann": label}},
+            "equal inputs, and rater 'ann' calls the row both 'hold' and 'send'",
+        ),
+    ],
+)
+def test_rows_that_contradict_each_other_either_way_round_are_one_problem(
+    label: Callable[[str], dict[str, Any]], reason: str
+) -> None:
+    labels = {"first": ("send", "hold"), "second": ("hold", "send")}
+    torn = []
+    for reply, of_reply in labels.items():
+        torn += [{"policy": "p", "reply": reply, **label(one)} for one in of_reply]
+    rejects = Rejects()
+    Gold.of([*GOOD, *torn], CHECK, rejects=rejects)
+    assert [(problem.reason, problem.rows) for problem in rejects.problems()] == [(reason, 4)]
 
 
 def test_names_of_columns_and_labels_are_mapped_and_bad_rows_set_aside_with_reasons(tmp_path: Path) -> None:
@@ -195,23 +218,25 @@ def test_labels_that_say_nothing_are_left_out_and_counted() -> None:
     assert ([case.gold for case in gold.cases], gold.skipped) == ([("send",), ("hold",)], 3)
 
 
-ASIDE: dict[str, tuple[dict[str, Any], bool]] = {
-    "no input": ({"policy": "p", "reply": None}, True),
-    "an input that is no number": ({"policy": "p", "reply": float("nan")}, True),
-    "nothing but blanks": ({"policy": " ", "reply": ""}, True),
-    "one input of two that is blank": ({"policy": "", "reply": "r"}, False),
-    "unsure": ({"verdict": " Unsure "}, True),
-    "a dash": ({"verdict": "-"}, True),
-    "an empty text": ({"verdict": ""}, True),
-    "n/a": ({"verdict": "N/A"}, True),
-    "no label": ({"verdict": None}, True),
-    "a label that is no number": ({"verdict": float("nan")}, True),
+ASIDE: dict[str, tuple[dict[str, Any], str]] = {  # what a row has instead, and why it is set aside, if it is
+    "no input": ({"policy": "p", "reply": None}, "without an input"),
+    "no input and no label": ({"policy": "p", "reply": None, "verdict": None}, "without an input"),
+    "an input that is no number": ({"policy": "p", "reply": float("nan")}, "without an input"),
+    "nothing but blanks": ({"policy": " ", "reply": ""}, "without an input"),
+    "one input of two that is blank": ({"policy": "", "reply": "r"}, ""),
+    "unsure": ({"verdict": " Unsure "}, "without a label"),
+    "a dash": ({"verdict": "-"}, "without a label"),
+    "an empty text": ({"verdict": ""}, "without a label"),
+    "n/a": ({"verdict": "N/A"}, "without a label"),
+    "no label": ({"verdict": None}, "without a label"),
+    "a label that is no number": ({"verdict": float("nan")}, "without a label"),
 }
 
 
 @pytest.mark.parametrize("row", ASIDE)
 def test_a_row_without_an_input_or_a_label_is_set_aside_and_counted(row: str) -> None:
     rows = [{"policy": "p", "reply": f"r{n}", "verdict": ("send", "hold")[n % 2]} for n in range(4)]
-    changed, aside = ASIDE[row]
+    changed, reason = ASIDE[row]
     gold = Gold.of([*rows, {"policy": "q", "reply": "s", "verdict": "send", **changed}], CHECK)
-    assert (len(gold.cases), gold.skipped) == ((4, 1) if aside else (5, 0))
+    assert (len(gold.cases), gold.skipped_by) == ((4, {reason: 1}) if reason else (5, {}))
+    assert (gold.read, gold.skipped) == (5, len(gold.skipped_by))

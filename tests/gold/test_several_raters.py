@@ -306,7 +306,7 @@ def test_labels_for_equal_inputs_are_refused_with_their_number_and_the_next_step
     rows = reply_rows(12)
     rows.append({**rows[0], "label_ann": "hold"})
     rows.append({**rows[2], "label_ann": "hold"})
-    with pytest.raises(GoldError, match="rater 'ann' calls the row both 'send' and 'hold'") as refused:
+    with pytest.raises(GoldError, match="rater 'ann' calls the row both 'hold' and 'send'") as refused:
         Gold.load(rows, made, raters="label_*")
     assert "4 rows are bad" in str(refused.value)
     assert "rejects" in str(refused.value)
@@ -326,7 +326,7 @@ WRONG_ROWS = {
         "Policy text",
         'mapping={"Policy text.en": "policy"}',
     ),
-    "two labels": ({"label_cho": "hold"}, "label_cho", "rater 'cho' calls the row both 'send' and 'hold'"),
+    "two labels": ({"label_cho": "hold"}, "label_cho", "rater 'cho' calls the row both 'hold' and 'send'"),
 }
 
 

@@ -88,7 +88,8 @@ def test_a_row_that_does_not_concern_the_judge_is_counted_and_no_error() -> None
     cognitive = {**ROW, "labels": [None, None, None, "reliable", "misleading"], "ratings": {}}
     found = gold("tier", plain, cognitive, labelled=True)
     assert [case.gold for case in found.cases] == [("reliable",), ("misleading",)]
-    assert found.skipped == 1 + 3  # the row without a cognitive sentence, and three unlabelled sentences
+    # the row without a cognitive sentence, and three unlabelled sentences
+    assert found.skipped_by == {"with nothing for the judge": 1, "without a label": 3}
 
 
 def test_run_takes_responses_and_counts_those_that_hold_nothing(tmp_path: Path) -> None:
