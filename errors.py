@@ -38,14 +38,18 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class _AtLeast(NamedTuple):
-    """The lowest value of an argument that is a number."""
+class _Within(NamedTuple):
+    """The values of an argument that is a number, which :func:`check_types` sees to, and these in words."""
 
     lowest: int
+    highest: float
+    words: str
 
 
-Count: TypeAlias = Annotated[int, _AtLeast(1)]
-"""The type of an argument that counts something: 1 or more, which :func:`check_types` sees to."""
+Count: TypeAlias = Annotated[int, _Within(1, float("inf"), "a whole number, 1 or more")]
+"""The type of an argument that counts something."""
+Seed: TypeAlias = Annotated[int, _Within(0, 2**32 - 1, f"a whole number from 0 to {2**32 - 1}")]
+"""The type of a seed: numpy, and the optimizers that use it, take no higher ones."""
 
 
 ARGUMENTS: Mapping[str, str] = {
@@ -596,8 +600,7 @@ def _words_of(kind: Any) -> str:
     if get_origin(number) is not Annotated:
         return re.sub(r"[a-z_]+[.]", "", inspect.formatannotation(kind))
     _, limit = get_args(number)
-    words = f"a whole number, {limit.lowest} or more"
-    return f"{words}, or None" if others else words
+    return f"{limit.words}, or None" if others else str(limit.words)
 
 
 @cache
@@ -622,7 +625,11 @@ def _fits(value: object, kind: Any) -> bool:
         return any(_fits(value, part) for part in parts)
     if origin is Annotated:
         number, limit = parts
-        return isinstance(value, Integral) and _fits(value, number) and int(value) >= limit.lowest
+        return (
+            isinstance(value, Integral)
+            and _fits(value, number)
+            and limit.lowest <= int(value) <= limit.highest
+        )
     if origin is Literal:
         return value in parts
     if origin is Any or getattr(origin, "_is_protocol", False):

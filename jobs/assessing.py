@@ -16,7 +16,7 @@ from ..cases import Case
 from ..engines.channel import CallContext
 from ..engines.meter import Budget
 from ..engines.models import Model, connect
-from ..errors import Count, UsageError, checked
+from ..errors import Count, Seed, UsageError, checked
 from ..evaluation.checked_items import items_of
 from ..evaluation.intervals import Share
 from ..evaluation.prevalence import Prevalence
@@ -469,7 +469,7 @@ def assess(
     rejects: Rejects | None = None,
     concurrency: Count = 8,
     budget: Budget | None = None,
-    seed: int = 0,
+    seed: Seed = 0,
     store: str | os.PathLike[str] | Store | None = None,
     resume: bool = True,
     fresh: bool = False,

@@ -9,7 +9,7 @@ from typing import Any
 from ..engines.embedding import embedder_beside
 from ..engines.meter import Budget
 from ..engines.models import same_model
-from ..errors import Count, OptimizerError, UsageError, checked
+from ..errors import Count, OptimizerError, Seed, UsageError, checked
 from ..evaluation.votes import Rule, Sampling
 from ..gold.goldset import Gold
 from ..gold.leaks import check_leaks, find_leaks
@@ -143,7 +143,7 @@ def compile(
     questions: bool | Sequence[str] = True,
     own_answer: bool | Sequence[str] = True,
     tokens_per_row: Count | None = None,
-    seed: int = 0,
+    seed: Seed = 0,
     start: str | None = None,
     store: str | os.PathLike[str] | Store | None = None,
     resume: bool = True,

@@ -8,7 +8,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Unpack
 
-from ..errors import Count, checked
+from ..errors import Count, Seed, checked
 from .cascading import Cascade, Cascading
 from .comparing import Comparing, Comparison, Evaluating, Evaluation
 from .gating import Gate, GateCriteria, Gating, Limits, limits_of
@@ -108,7 +108,7 @@ def compare(
     *,
     models: ModelLike | Sequence[ModelLike] | None = None,
     repeats: Count = 1,
-    seed: int = 0,
+    seed: Seed = 0,
     **asking: Unpack[Asking],
 ) -> Comparison:
     """Score judges on the same gold, judges x models x repeats, and test the first against each other one (Holm).
@@ -147,7 +147,7 @@ def cascade(
     agree: float = 0.9,
     risk: float = 0.1,
     models: ModelLike | Sequence[ModelLike] | None = None,
-    seed: int = 0,
+    seed: Seed = 0,
     **asking: Unpack[Asking],
 ) -> Cascade:
     """Choose on gold how sure each of several judges must be to answer; the next one is asked where it is not.
@@ -187,7 +187,7 @@ def gate(
     max_unusable: float = 0.05,
     at_least: Count = 20,
     model: ModelLike | None = None,
-    seed: int = 0,
+    seed: Seed = 0,
     **asking: Unpack[Asking],
 ) -> Gate:
     """Say whether a judge is good enough on gold, and not worse than another version.

@@ -12,7 +12,7 @@ from ..cases import Case, Value
 from ..engines.ledger import Spend
 from ..engines.meter import Budget
 from ..engines.models import Model
-from ..errors import Count, JuristError, UsageError, checked, plural
+from ..errors import Count, JuristError, Seed, UsageError, checked, plural
 from ..evaluation.disagreements import fewest_labels, label_could_decide
 from ..evaluation.intervals import estimated
 from ..evaluation.looks import plan_looks
@@ -255,7 +255,7 @@ def prove(
     against: str | None = None,
     model: ModelLike | None = None,
     budget: Budget | None = None,
-    seed: int = 0,
+    seed: Seed = 0,
     store: str | os.PathLike[str] | None = None,
     trust: bool = False,
     resume: bool = True,

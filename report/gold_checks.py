@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from ..errors import GoldError, UsageError, checked, plural
+from ..errors import GoldError, Seed, UsageError, checked, plural
 from ..evaluation.votes import Rule
 from ..gold.goldset import Gold, convert_gold, describe
 from ..gold.mapping import MappingLike, RowMapping, make_mapping
@@ -230,7 +230,7 @@ def check_gold(
     raters: str | Sequence[str] = (),
     merge: Rule | None = None,
     rejects: Rejects | None = None,
-    seed: int = 0,
+    seed: Seed = 0,
     shares: Shares | None = None,
     store: StoreLike = None,
 ) -> GoldCheck:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Unpack
 
-from ...errors import checked
+from ...errors import Seed, checked
 from ...jobs.judges import JudgeLike, load_contenders, load_reference
 from ...jobs.surface import Asking, GoldLike, ModelLike, Surface, resolve_asking
 from ...keeping.contenders import Contender
@@ -23,7 +23,7 @@ def table(
     detectors: Sequence[JudgeLike] = DETECTORS,
     *,
     models: ModelLike | Sequence[ModelLike] | None = None,
-    seed: int = 0,
+    seed: Seed = 0,
     **asking: Unpack[Asking],
 ) -> Detection:
     """Score detectors of hallucinated sentences side by side, as CogniBench's Table 3: ``jurist table cognibench-3``.

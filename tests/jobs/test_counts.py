@@ -1,4 +1,4 @@
-"""Counts of public functions: one line refuses a number below 1, before anything is read or asked."""
+"""Counts and seeds of public functions: one line refuses those that cannot be, before anything is read or asked."""
 
 import inspect
 from collections.abc import Callable
@@ -8,7 +8,7 @@ import pytest
 from small import cli
 
 import jurist
-from jurist.errors import UsageError
+from jurist.errors import Seed, UsageError
 from jurist.jobs.generation import RecipeSettings
 
 OF_FUNCTIONS: dict[Callable[..., Any], tuple[Any, ...]] = {
@@ -48,13 +48,30 @@ def test_a_count_below_one_is_refused(function: Callable[..., Any], name: str, v
     assert str(caught.value).startswith(f"{name}={value} is not possible; give a whole number, 1 or more")
 
 
+SEEDED: dict[Callable[..., Any], tuple[Any, ...]] = {
+    jurist.cascade: (["fect:basic", "fect-3d:basic"], "fect-mini"),
+    jurist.check_gold: ("fect-mini", "fect"),
+}
+for FUNCTION in OF_FUNCTIONS:
+    if "seed" in inspect.signature(FUNCTION).parameters:
+        SEEDED[FUNCTION] = OF_FUNCTIONS[FUNCTION]
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32])
+@pytest.mark.parametrize("function", SEEDED)
+def test_a_seed_is_one_that_numpy_takes(function: Callable[..., Any], seed: int) -> None:
+    with pytest.raises(UsageError) as caught:
+        function(*SEEDED[function], seed=seed)
+    assert str(caught.value) == f"seed={seed} is not possible; give a whole number from 0 to {2**32 - 1}"
+
+
 @pytest.mark.parametrize("function", OF_FUNCTIONS)
 def test_every_number_that_is_no_seed_is_a_count(function: Callable[..., Any]) -> None:
     kinds = get_type_hints(inspect.unwrap(function), include_extras=True)
     if function is jurist.generate:
         kinds |= get_type_hints(RecipeSettings, include_extras=True)
     kinds.pop("return")
-    kinds.pop("seed", None)
+    assert kinds.pop("seed", Seed) == Seed
     counts, numbers = set(), set()
     for name, kind in kinds.items():
         for part in (kind, *get_args(kind)):
