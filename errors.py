@@ -649,8 +649,8 @@ def plural(count: int, name: str, several: str = "") -> str:
     return f"{count} {several or f'{name}s'}"
 
 
-def counts_by_reason(counts: Mapping[str, int]) -> str:
-    """Return how many there are for each reason: ``2 without a label, 1 without an input``."""
+def words_of_counts(counts: Mapping[str, int]) -> str:
+    """Return counts in words: ``2 without a label, 1 without an input``; empty without any."""
     return ", ".join(f"{count} {reason}" for reason, count in counts.items())
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ..arguments.catalogue import ExportOptions, NewOptions, TrainingOptions
-from ..errors import GoldError, JudgeError, UsageError
+from ..errors import GoldError, JudgeError, UsageError, words_of_counts
 from ..gold.goldset import Gold, describe
 from ..gold.mapping import RowMapping
 from ..gold.rejects import Rejects
@@ -270,7 +270,7 @@ def write_training(options: TrainingOptions) -> Result:
             loaded, gold, options.part, seed=options.seed, shares=shares_of(options.split), on_case=step
         )
     left_out = _left_out_counts(training.left_out, gold)
-    left_out_words = _counts_in_words(left_out) or "none"
+    left_out_words = words_of_counts(left_out) or "none"
     if not training.examples:
         raise GoldError(
             f"no example is left of {len(gold.cases) + gold.skipped} rows ({left_out_words})",
@@ -288,7 +288,7 @@ def write_training(options: TrainingOptions) -> Result:
     write_text("".join(lines), options.output)
     labels = dict(sorted(label_counts.items()))
     counts = f"{len(training.examples)} examples of {len(groups)} groups ({options.part})"
-    line = f"{loaded.name}: {counts}; {_counts_in_words(labels)}; rows left out: {left_out_words}"
+    line = f"{loaded.name}: {counts}; {words_of_counts(labels)}; rows left out: {left_out_words}"
     notes = []
     if options.part == "all":
         notes.append("nothing is held back: score the tuned model on rows that are not in this file")
@@ -309,17 +309,9 @@ def write_training(options: TrainingOptions) -> Result:
 def _left_out_counts(left_out: Mapping[str, int], gold: Gold) -> dict[str, int]:
     """Return how many rows are in no example by the reason, with those that gold left out when it was read."""
     counts = Counter(left_out)
-    counts["unlabelled"] += gold.skipped
+    counts.update(gold.skipped_by)
     occurring = {}
     for reason, count in sorted(counts.items()):
         if count:
             occurring[reason] = count
     return occurring
-
-
-def _counts_in_words(counts: Mapping[str, int]) -> str:
-    """Return ``3 unlabelled, 2 long``; empty without any."""
-    words = []
-    for name, count in counts.items():
-        words.append(f"{count} {name}")
-    return ", ".join(words)

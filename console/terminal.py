@@ -8,7 +8,7 @@ from typing import Any
 from ..arguments.groups import Limits, NameOptions, Resume, RowOptions, StoreOptions
 from ..engines.ledger import Spend
 from ..engines.meter import Meter
-from ..errors import counts_by_reason, plural
+from ..errors import plural, words_of_counts
 from ..gold.data import WITH_DIFFERENCE
 from ..gold.goldset import Gold
 from ..gold.mapping import RowMapping
@@ -74,7 +74,7 @@ class Terminal(Surface):
         counts = dict(labelled.skipped_by)
         counts.pop(WITH_DIFFERENCE, None)  # these have a note of their own
         if counts:
-            print_notes(f"{plural(sum(counts.values()), 'row')} set aside: {counts_by_reason(counts)}")
+            print_notes(f"{plural(sum(counts.values()), 'row')} set aside: {words_of_counts(counts)}")
         return labelled
 
     def counted(self, title: str, rows: int, meter: Meter) -> AbstractContextManager[Callable[[], None]]:

@@ -16,6 +16,7 @@ from ..errors import UsageError, checked, plural
 from ..exports import Exporter, Subject, exporter
 from ..exports.portable_file import PortableFile
 from ..exports.targets.markdown import Piece, page_pieces
+from ..gold.data import WITHOUT_LABEL
 from ..gold.goldset import Gold
 from ..gold.splits import Part, Shares
 from ..gold.writing import write_whole
@@ -182,7 +183,7 @@ def make_training(
             left_out["held out"] += 1
             continue
         if case.gold is None or None in case.gold:
-            left_out["unlabelled"] += 1
+            left_out[WITHOUT_LABEL] += 1
             continue
         messages = _training_messages(loaded, predictor, case)
         if messages is None:

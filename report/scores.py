@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ..errors import counts_by_reason, plural
+from ..errors import plural, words_of_counts
 from ..evaluation.plain import plain
 from .table import Table, table
 
@@ -220,7 +220,7 @@ def rows_words(data: ResultData, whose: str = "the judge") -> str:
         why = f"left out because {whose} was compiled on them or on near copies of them, or shows them"
         words += f", {data['left_out']} {why}"
     if data.get("skipped"):
-        words += f", {data['skipped']} left out: {counts_by_reason(data['skipped_by'])}"
+        words += f", {data['skipped']} left out: {words_of_counts(data['skipped_by'])}"
     return words
 
 

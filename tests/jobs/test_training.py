@@ -66,8 +66,8 @@ AGAIN = {"sentences": ["It is old.", "It\nburned.", "It burned."]}
     ("rows", "examples", "left_out"),
     [
         ([row()], 1, {}),
-        ([row(), row(labels=["faithful", None, "faithful"], reference="b")], 1, {"unlabelled": 1}),
-        ([row(), row(labels=None, reference="b")], 1, {"unlabelled": 1}),
+        ([row(), row(labels=["faithful", None, "faithful"], reference="b")], 1, {"without a label": 1}),
+        ([row(), row(labels=None, reference="b")], 1, {"without a label": 1}),
         ([row(), row(**AGAIN)], 1, {"duplicates": 1}),
     ],
 )
