@@ -41,8 +41,9 @@ def argv(name: str, server: Any, *more: object) -> tuple[object, ...]:
     return ("compile", "fect", "--gold", "gold.jsonl", "--optimizer", name, *settings, *model, *limit, *more)
 
 
+# The scripted proposer writes no questions: test_laws.py interrupts and resumes the search for them.
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*OPTIMIZERS])
+@pytest.mark.parametrize("name", [name for name in OPTIMIZERS if name != "questions"])
 def test_two_kills_change_nothing(
     name: str, serve: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
