@@ -85,7 +85,7 @@ def import_command(options: ImportOptions) -> Result:
     rejected_count = rejects.count if rejects else 0
     rejected_words = ""
     if rejects and rejected_count:
-        rejected_words = f"; {rejected_count} rows that cannot be used are in {rejects.path}"
+        rejected_words = f"; {plural(rejected_count, 'unusable row')} set aside in {rejects.path}"
 
     body: list[Part] = []
     if options.merge is None:

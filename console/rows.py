@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..arguments.groups import NameOptions, RaterOptions, RowOptions, SplitOptions, StoreOptions
-from ..errors import UsageError
+from ..errors import UsageError, plural
 from ..gold.mapping import RowMapping
 from ..gold.rejects import Rejects
 from ..keeping.artifacts import Store
@@ -55,9 +55,8 @@ def gold_of(
     gold = Gold.load(source, judge, labelled=labelled, mapping=mapping_of(options), rejects=rejects)
     print_notes(*gold.notes)
     if rejects and rejects.count:
-        print_notes(
-            f"{rejects.count} rows of {gold.source} cannot be used and are in {rejects.path}, with the reasons"
-        )
+        rows = plural(rejects.count, "unusable row")
+        print_notes(f"{rows} of {gold.source} set aside in {rejects.path}, with the reasons")
     return gold
 
 

@@ -25,7 +25,7 @@ HOUR: list[tuple[str, int, str]] = [
         "jurist gold import may_send.py raw.csv --column answer=reply --map ok=send --rejects bad.jsonl "
         "--output gold.jsonl",
         0,
-        "79 cases written to gold.jsonl; 1 rows that cannot be used are in bad.jsonl",
+        "79 cases written to gold.jsonl; 1 unusable row set aside in bad.jsonl",
     ),
     ("jurist gold check may_send.py --gold gold.jsonl --split 40/20/40", 0, "policy is empty in 1 case"),
     # what cannot be done says what can

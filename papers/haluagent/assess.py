@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 
 from ...cases import Case
-from ...errors import UsageError
+from ...errors import UsageError, plural
 from ...evaluation.intervals import Cell, Share, breakdown, over_groups
 from ...evaluation.metrics import Ratios, mean_parts
 from ...evaluation.plain import plain_fields
@@ -317,9 +317,8 @@ def _usable_items(
         if refusal is not None and (request.rejects is None or not items):
             raise refusal
     if rejects.count:
-        request.surface.note(
-            f"{rejects.count} rows of {request.benchmark} are no items: they are in {rejects.path}"
-        )
+        rows = plural(rejects.count, "row")
+        request.surface.note(f"{rows} of {request.benchmark} without an item, set aside in {rejects.path}")
     return items
 
 

@@ -214,7 +214,7 @@ def test_bad_rows_of_a_benchmark_are_set_aside_by_the_command(tmp_path):
     assert "--rejects" in refused.err
     aside = tmp_path / "bad.jsonl"
     done = ok("assess", "offline", "--benchmark", path, "--rejects", aside, "--max-unusable", 1)
-    assert f"2 rows of {path} are no items: they are in {aside}" in done.err
+    assert f"2 rows of {path} without an item, set aside in {aside}" in done.err
     assert [json.loads(line)["source"] for line in aside.read_text().splitlines()] == [
         f"{path}:2",
         f"{path}:3",
