@@ -53,7 +53,7 @@ def basic() -> jurist.LoadedJudge:
         *(
             (lambda call=call, given={name: value}: call(**given), jurist.JuristError, f"{name}=.* give {give}")
             for call, name, value, give in (
-                (partial(jurist.compare, [CHECK], ROWS), "repeats", "3", "int"),
+                (partial(jurist.compare, [CHECK], ROWS), "repeats", "3", "a whole number, 1 or more"),
                 (partial(jurist.compare, gold=ROWS), "judges", 3, "str . Judge . LoadedJudge . Compiled"),
                 (partial(jurist.cascade, [CHECK], ROWS), "models", [1], "str . Model . LM . "),
                 (partial(jurist.gate, CHECK, ROWS), "minimum", {"f1": "0.3"}, r"Mapping\[str, float\]"),
