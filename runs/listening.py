@@ -19,6 +19,7 @@ DRAIN = 25
 """Seconds that what is in flight may take after a signal, as for all paid work."""
 
 _QUIET = 0.25  # seconds without a new request after which nobody is thought to be on the way any more
+_QUIET_ROUNDS = 10  # rounds of the event loop without an unread request, after which none is on the way
 _LAST_CALL = 3.0  # seconds after a signal in which requests that are on the way are still let in
 _SPARE = 64  # open files that are not for connections: the journal, models, libraries
 # connections that asyncio accepts before it looks at those it has; more are on the way to us meanwhile
@@ -122,7 +123,10 @@ class Server(uvicorn.Server):
     async def _read_waiting(self) -> None:
         """Let the event loop read the requests that have arrived; closing their connections would reset them."""
         end = asyncio.get_running_loop().time() + DRAIN
-        while self._unread() and asyncio.get_running_loop().time() < end:
+        quiet_rounds = 0
+        # A connection that was just accepted is listed some rounds of the event loop later.
+        while quiet_rounds < _QUIET_ROUNDS and asyncio.get_running_loop().time() < end:
+            quiet_rounds = 0 if self._unread() else quiet_rounds + 1
             await asyncio.sleep(0)
 
     def _unread(self) -> bool:
