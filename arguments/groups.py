@@ -415,7 +415,9 @@ class Resume(Options, group=True):
     resume: bool = flag(
         "after Ctrl-C, a limit or a crash: continue, and pay for nothing twice", exclusive="unfinished"
     )
-    fresh: bool = flag("forget an unfinished run of the same job", exclusive="unfinished")
+    fresh: bool = flag(
+        "forget an unfinished run of the same job, and use no earlier answers", exclusive="unfinished"
+    )
 
 
 class PaidOptions(Limits, Resume, Common, group=True):

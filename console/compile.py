@@ -35,7 +35,7 @@ from ..keeping.card import Card
 from ..keeping.card_parts import AgainstCard, ModelCard
 from ..keeping.loaders import load_judge
 from ..keeping.loading import reached_as
-from ..keeping.paying import Start
+from ..keeping.paying import PaidAnswers, Start
 from ..keeping.records import LabelProofRecord
 from ..keeping.spend_card import SpendCard
 from ..optimizers.base import Sink
@@ -206,7 +206,7 @@ class _Compiling(Terminal):
         estimate = foresee_compilation(plan)
         with SearchBar() as bar:
 
-            def opened(paid: Mapping[str, int]) -> None:
+            def opened(paid: PaidAnswers) -> None:
                 limit = plan.budget.calls
                 # Below that nothing will be sent: the compilation says what the budget lacks.
                 if limit is None or limit >= estimate.needed - estimate.spare:

@@ -2,13 +2,15 @@
 
 import select
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import JuristError, UsageError, unknown_price
 from ..jobs.estimate import CostEstimate
 from ..keeping.key_hosts import key_transfer
+from ..keeping.paying import PaidAnswers
+from ..keeping.spend_card import reused_words
 from .printing import print_notes
 
 ASK_CALLS = 1000
@@ -99,20 +101,24 @@ def _typed_line(seconds: float) -> str | None:
 
 
 def agree(
-    estimate: CostEstimate, paid: Mapping[str, int], *, yes: bool, spent: int = 0, notes: Sequence[str] = ()
+    estimate: CostEstimate, paid: PaidAnswers, *, yes: bool, spent: int = 0, notes: Sequence[str] = ()
 ) -> None:
     """Say what is about to be spent, and ask a person where that is much; nothing is sent before."""
     forecast = f"forecast: {estimate.words}"
-    answers = sum(paid.values())
-    if answers:
+    answers = sum(paid.by_role.values())
+    if paid.kept_since:
+        forecast += f"; {answers:,} {reused_words(paid.kept_since)}, --fresh asks anew"
+    elif answers:
         forecast += f"; {answers} answers are paid already"
     print_notes(forecast)
     limit = estimate.budget.calls
     unlimited = estimate.without_limits.calls
-    if limit is not None and limit - spent < unlimited.high:
+    if limit is not None and limit - spent < unlimited.high and not paid.kept_since:
         may = "will" if limit - spent < unlimited.low else "may"
         print_notes(f"--max-calls {limit} {may} stop it before the end; --resume continues from there")
     print_notes(*notes)
     unpriced, hosted = estimate.unpriced(), estimate.unpriced(hosted=True)
-    approve(*estimate.remaining(paid, spent), estimate.budget, yes=yes, unpriced=unpriced, hosted=hosted)
+    approve(
+        *estimate.remaining(paid.by_role, spent), estimate.budget, yes=yes, unpriced=unpriced, hosted=hosted
+    )
     approve_keys((model for ask in estimate.asks for model in ask.models), yes=yes)

@@ -17,6 +17,7 @@ from ..gold.sources import can_be_read_again
 from ..jobs.estimate import CostEstimate, is_free
 from ..jobs.measuring import count_redraws, make_ask, make_embedding_asks
 from ..keeping.loading import LoadedJudge
+from ..keeping.paying import PaidAnswers
 from ..programs.judge import Judge
 from ..report.scores import spend_in, taken_words
 from ..runs.lines import read_line
@@ -329,7 +330,7 @@ def foreseen(
         what += f" and a canary of {len(plan.canary)}"
     redraws = count_redraws(loaded, plan.to_ask)
     estimate = CostEstimate(what=what, asks=tuple(parts), budget=budget, redraws=redraws)
-    agree(estimate, {}, yes=yes, spent=plan.spent.calls, notes=notes)
+    agree(estimate, PaidAnswers(by_role={}), yes=yes, spent=plan.spent.calls, notes=notes)
     return estimate
 
 

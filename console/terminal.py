@@ -1,6 +1,6 @@
 """The terminal, as Python's functions see it: where they say how work goes, and ask before much is paid."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
@@ -14,6 +14,7 @@ from ..gold.goldset import Gold
 from ..gold.mapping import RowMapping
 from ..jobs.estimate import CostEstimate
 from ..jobs.surface import Asked, GoldLike, Surface
+from ..keeping.paying import PaidAnswers
 from ..programs.judge import Judge
 from .bars import progress
 from .inputs import start_of
@@ -38,12 +39,12 @@ class Terminal(Surface):
         if isinstance(options, NameOptions):
             self.mapping = mapping_of(options)
 
-    def opened(self, work: Asked, paid: Mapping[str, int]) -> None:
+    def opened(self, work: Asked, paid: PaidAnswers) -> None:
         """Say what is about to be spent and can be shown by it, and ask a person where that is much."""
         estimate = work.foresee()
         self.agreed(estimate, paid, [*self.notes(work), estimate.ending])
 
-    def agreed(self, estimate: CostEstimate, paid: Mapping[str, int], notes: Sequence[str] = ()) -> None:
+    def agreed(self, estimate: CostEstimate, paid: PaidAnswers, notes: Sequence[str] = ()) -> None:
         """Say what is about to be spent, and ask a person where that is much."""
         self._estimate = estimate
         self.forecast = estimate.to_json()

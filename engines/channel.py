@@ -45,6 +45,7 @@ from .failures import (
     met_nobody,
 )
 from .journal import WITHOUT_END, Failed, Journal, Past, StoredResponse, request_key
+from .kept_answers import KeptAnswers
 from .ledger import FirstReplies, Ledger, Purpose, Spend
 from .meter import Amount, Budget, CallEstimate, Meter, size_of
 from .once import SharedAnswers
@@ -94,6 +95,8 @@ class CallContext:
     terms: dict[str, Terms] = field(default_factory=dict)
     stored_terms: Mapping[str, str] = field(default_factory=dict)
     """Endpoint -> its terms as earlier jobs found them, as JSON."""
+    kept_answers: KeptAnswers | None = None
+    """The answers of finished jobs, where they are used again, and those of this one are to be kept."""
     first_replies: FirstReplies | None = None
     """Counts the first replies, if somebody wants to know when they have come."""
     embedders: dict[Any, Any] = field(default_factory=dict)
@@ -136,6 +139,8 @@ class _Call:
     sent: Request
     """The request as it is sent: a further draw of an equal request has a seed of its own."""
     key: str
+    name: bytes | None
+    """The name under which its answer is kept for later jobs; ``None`` where it is not."""
     size: int
     """The bytes of its texts."""
     past: Past
@@ -174,7 +179,12 @@ class Channel:
     """A synchronous DSPy engine with journal, meter, retries and ledger."""
 
     def __init__(
-        self, inner: InnerEngine, context: CallContext, purpose: Purpose, pace: Pace | None = None
+        self,
+        inner: InnerEngine,
+        context: CallContext,
+        purpose: Purpose,
+        pace: Pace | None = None,
+        endpoint: str = "",
     ) -> None:
         self.inner, self.context, self.purpose = inner, context, purpose
         self.pace = pace or Pace()
@@ -183,6 +193,8 @@ class Channel:
         self._split: Callable[[Request], Sequence[Request]] | None = getattr(inner, "split_request", None)
         self._join: Callable[[Sequence[Response]], Response] | None = getattr(inner, "join_responses", None)
         self._is_timed = not getattr(inner, "local", False)
+        self._endpoint = endpoint
+        """Who answers, as later jobs find the answers; empty where none are kept."""
         self._estimate = CallEstimate()
         self._has_earlier_estimate = False
         self._further_settings: Mapping[str, object] = getattr(inner, "settings", {})
@@ -353,7 +365,12 @@ class Channel:
         request, phase = call.request, self.context.meter.phase
         try:
             number = self.context.journal.note_sending(
-                call.key, call.past.occurrence, phase=phase, asker=self._asker(request), size=call.size
+                call.key,
+                call.past.occurrence,
+                phase=phase,
+                asker=self._asker(request),
+                size=call.size,
+                call=call.name,
             )
         except CheckpointError:
             self.context.meter.settle(tokens=0, cost=0.0, reservation=reservation)
@@ -370,31 +387,51 @@ class Channel:
         content.update(self._further_settings)
         key = request_key(content)
         past = self.context.journal.look_up(key)
+        name = None
+        kept_answers = self.context.kept_answers
+        if kept_answers is not None and self._endpoint:
+            name = kept_answers.name_call(self._endpoint, key)
+            if not past.is_known:
+                past = kept_answers.look_up(name, past)
         # A new call may come before any replay, so the estimate starts with the largest answers of the journal.
         if not self._has_earlier_estimate:
             self._estimate.raise_to(self.context.journal.largest_ratios(self._asker(request)))
             self._has_earlier_estimate = True
-        if past.answer:
+        if past.kept_at:
+            self._reuse(request, past)
+        elif past.answer:
             self._replay(request, past.answer, past)
         elif past.refusal:
             self._book_earlier_failures(past, past.retried + 1)
         elif past.retried:  # an earlier process was interrupted between two attempts
             self._book_earlier_failures(past, past.retried)
         sent = request_with_number(request, number_of_draw(key, past.occurrence))
-        return _Call(request=request, sent=sent, key=key, size=size_of(request), past=past)
+        return _Call(request=request, sent=sent, key=key, name=name, size=size_of(request), past=past)
 
     def _replay(self, request: Request, answer: StoredResponse, past: Past) -> None:
         """Book an answer that was paid before, and the attempts that failed before it."""
         paid = Amount(calls=1 + past.retried, tokens=answer.tokens, cost=answer.cost or 0.0)
         self.context.meter.replay(paid, phase=past.phase)
         self.pace.note_earlier_answer()
-        self._count(Spend(replayed=1, failed_before=past.retried))
+        self._count(replace(_spend_before(answer), failed_before=past.retried))
+        self._note_earlier_answer(request, answer)
+        self.context.meter.settle(tokens=answer.tokens, cost=answer.cost, reservation=paid)
+
+    def _reuse(self, request: Request, past: Past) -> None:
+        """Book an outcome that a finished job has kept; it takes nothing of the budget."""
+        if past.answer is None:
+            self._count(Spend(failed_before=1))
+            return
+        self._count(replace(_spend_before(past.answer), reused=1, reused_since=past.kept_at))
+        self._note_earlier_answer(request, past.answer)
+
+    def _note_earlier_answer(self, request: Request, answer: StoredResponse) -> None:
+        """Let the draw, the case in hand and the estimate of costs know an answer that was paid before."""
         note_answer(answer)
         case_spend = current_draw.get().spend
         if case_spend is not None:  # tokens and cost of a case are its own, in whichever run they were paid
             case_spend.add(replace(_spend_of(answer), calls=0))
         self._estimate.learn(size_of(request), answer.input_tokens, answer.output_tokens, answer.cost)
-        self.context.meter.settle(tokens=answer.tokens, cost=answer.cost, reservation=paid)
 
     def _book_earlier_failures(self, past: Past, attempts: int) -> None:
         """Book attempts that failed in an earlier process."""
@@ -505,6 +542,16 @@ def says_something(response: Response) -> bool:
     if response.finish_reason in WITHOUT_END and response.finish_reason != "error":
         return True
     return bool(reply_text(response).strip() or response.tool_calls)
+
+
+def _spend_before(answer: StoredResponse) -> Spend:
+    """Return the count of one answer that was paid before."""
+    return Spend(
+        replayed=1,
+        replayed_tokens=answer.tokens,
+        replayed_cost=answer.cost or 0.0,
+        replayed_unpriced=int(answer.cost is None),
+    )
 
 
 def _spend_of(answer: StoredResponse, seconds: float = 0.0) -> Spend:

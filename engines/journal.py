@@ -64,16 +64,23 @@ class Past:
     """The last words of that series."""
     refusal: str = ""
     """The kind of failure, if the endpoint refused the row for what it is; ``error`` has its words."""
+    kept_at: str = ""
+    """When a finished job kept this outcome, in UTC; empty for one of this job."""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether nothing is sent: there is an answer, or the endpoint refused the row."""
+        return self.answer is not None or bool(self.refusal)
 
 
-_ANSWER_COLUMNS: Final = tuple(item.name for item in fields(StoredResponse))
+ANSWER_COLUMNS: Final = tuple(item.name for item in fields(StoredResponse))
 _TABLE: Final = f"""
 PRAGMA locking_mode=EXCLUSIVE;
 PRAGMA synchronous=NORMAL;  -- a killed process loses nothing, a machine that loses its power seconds
 PRAGMA wal_autocheckpoint=16384;
 CREATE TABLE IF NOT EXISTS attempts (
     id INTEGER PRIMARY KEY, key TEXT, n INTEGER, phase INTEGER, asker TEXT, size INTEGER, state TEXT, error TEXT,
-    {", ".join(_ANSWER_COLUMNS)}
+    {", ".join(ANSWER_COLUMNS)}, call
 );
 """
 _INDEX: Final = "CREATE INDEX IF NOT EXISTS calls ON attempts (key, n)"
@@ -91,12 +98,15 @@ SELECT phase, sum(calls), sum(tokens), sum(cost) FROM (
 ) GROUP BY phase
 """
 _SEND: Final = """
-INSERT INTO attempts (id, key, n, phase, asker, size, state) VALUES (?, ?, ?, ?, ?, ?, 'sent')
+INSERT INTO attempts (id, key, n, phase, asker, size, call, state) VALUES (?, ?, ?, ?, ?, ?, ?, 'sent')
 """
-_SET_ANSWER: Final = ", ".join(f"{name} = ?" for name in _ANSWER_COLUMNS)
+_SET_ANSWER: Final = ", ".join(f"{name} = ?" for name in ANSWER_COLUMNS)
 _KEEP: Final = f"UPDATE attempts SET state = 'answered', {_SET_ANSWER} WHERE id = ?"
 _FAIL: Final = "UPDATE attempts SET state = ?, error = ? WHERE id = ?"
 _ATTEMPTS_OF_CALL: Final = "SELECT * FROM attempts WHERE key = ? AND n = ? ORDER BY id"
+_OUTCOMES: Final = """
+SELECT * FROM attempts WHERE call IS NOT NULL AND state IN ('answered', 'refused') ORDER BY id
+"""
 _LARGEST_RATIOS: Final = """
 SELECT max(1.0 * input_tokens / max(1, size)), max(output_tokens),
     max(coalesce(cost, 0.0) / max(1, input_tokens + output_tokens))
@@ -107,7 +117,7 @@ FROM attempts WHERE asker = ? AND text IS NOT NULL
 def _add_missing_columns(data: Database) -> None:
     """Give a journal of an earlier release the columns that it lacks; they are empty in its rows."""
     columns = {row["name"] for row in data.all("PRAGMA table_info(attempts)")}
-    for name in _ANSWER_COLUMNS:
+    for name in (*ANSWER_COLUMNS, "call"):
         if name not in columns:
             data.all(f"ALTER TABLE attempts ADD COLUMN {name}")
 
@@ -121,16 +131,22 @@ def _after_attempt(past: Past, attempt: Mapping[str, Any]) -> Past:
     if state == "over":
         return replace(past, retried=0, failed_attempts=past.retried + 1, error=attempt["error"])
     if state == "refused":
-        refusal, _, words = str(attempt["error"]).partition(": ")
+        refusal, words = refusal_in(attempt["error"])
         return replace(past, refusal=refusal, error=words)
     if state == "answered":
-        return replace(past, answer=_answer_in(attempt), failed_attempts=0)
+        return replace(past, answer=answer_in(attempt), failed_attempts=0)
     return past
 
 
-def _answer_in(attempt: Mapping[str, Any]) -> StoredResponse:
+def refusal_in(error: str) -> tuple[str, str]:
+    """Return the kind of failure and the endpoint's words, from the error with which a refused attempt is noted."""
+    refusal, _, words = error.partition(": ")
+    return refusal, words
+
+
+def answer_in(attempt: Mapping[str, Any]) -> StoredResponse:
     """Return the answer in a row of the table."""
-    values = {name: attempt[name] for name in _ANSWER_COLUMNS}
+    values = {name: attempt[name] for name in ANSWER_COLUMNS}
     values["probabilities"] = json.loads(attempt["probabilities"])
     values["reasoning_tokens"] = values["reasoning_tokens"] or 0  # earlier releases did not count them
     return StoredResponse(**values)
@@ -141,7 +157,7 @@ def request_key(request: Mapping[str, object]) -> str:
     return hashlib.sha256(orjson.dumps(request, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
-class _Occurrences:
+class Occurrences:
     """How often each key was asked: counts of recent keys in memory, those of others in a temporary file."""
 
     def __init__(self) -> None:
@@ -180,7 +196,7 @@ class Journal:
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path
-        self._occurrences = _Occurrences()
+        self._occurrences = Occurrences()
         self._data: Database | None = None
         self._earlier_attempts = self._answers = 0
         self._numbers = itertools.count(1)
@@ -222,6 +238,11 @@ class Journal:
         for phase, calls, tokens, cost in self._data.all(_AMOUNTS_BY_PHASE):
             yield phase, Amount(calls=calls, tokens=tokens, cost=cost)
 
+    def outcomes(self) -> Iterator[Mapping[str, Any]]:
+        """Yield the row of each attempt that was answered, or refused for what the row is, and may be kept."""
+        if self._data is not None:
+            yield from self._data.each(_OUTCOMES)
+
     def largest_ratios(self, asker: str) -> tuple[float, int, float] | None:
         """Return the largest of an asker's answers: tokens a byte, tokens of a reply, and US dollars a token."""
         if self._data is None:
@@ -232,12 +253,27 @@ class Journal:
         return tokens_a_byte, reply_tokens, cost_a_token
 
     def note_sending(
-        self, key: str, occurrence: int, *, phase: int = 0, asker: str = "", size: int = 0
+        self,
+        key: str,
+        occurrence: int,
+        *,
+        phase: int = 0,
+        asker: str = "",
+        size: int = 0,
+        call: bytes | None = None,
     ) -> int:
-        """Note that an attempt is about to leave, and return its number; ``size`` is that of the request in bytes."""
+        """Note that an attempt is about to leave, and return its number.
+
+        Args:
+            key, occurrence: of its request; see :meth:`look_up`.
+            phase: that of the meter.
+            asker: the purpose and the model.
+            size: that of the request, in bytes.
+            call: the name under which its outcome is kept when the job is finished; ``None`` where it is not kept.
+        """
         self._has_sent = self._data is not None
         number = next(self._numbers)
-        self._write(_SEND, number, key, occurrence, phase, asker, size)
+        self._write(_SEND, number, key, occurrence, phase, asker, size, call)
         return number
 
     def note_answer(self, attempt: int, answer: StoredResponse) -> None:

@@ -4,7 +4,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 Purpose = Literal["judge", "proposer", "generator"]
 
@@ -14,7 +14,14 @@ class Spend:
     """Counts of one purpose."""
 
     calls: int = 0  # requests sent, retries included
-    replayed: int = 0  # answers taken from a journal instead, paid before
+    replayed: int = (
+        0  # answers that were paid before and taken from a journal, or from a finished job, instead
+    )
+    replayed_tokens: int = 0  # input and output of these
+    replayed_cost: float = 0.0  # US dollars, over those of these whose price is known
+    replayed_unpriced: int = 0  # those of these whose price is not known
+    reused: int = 0  # those of them that a finished job has kept
+    reused_since: str = ""  # when the oldest of these was kept, in UTC; empty without any
     failed_before: int = 0  # failed requests taken from a journal, sent before
     retries: int = 0  # requests that repeated a failed one
     failures: int = 0  # requests that gave up
@@ -32,15 +39,27 @@ class Spend:
     def add(self, spend: "Spend") -> None:
         """Add the counts of another one."""
         counts = vars(self)
+        since = oldest(self.reused_since, spend.reused_since)
         for name, count in vars(spend).items():
             counts[name] += count
+        self.reused_since = since
 
-    def to_json(self) -> dict[str, int | float]:
+    def to_json(self) -> dict[str, Any]:
         """Return the counts as a plain mapping, the cost rounded to a millionth."""
         counts = dict(vars(self))
         counts["cost"] = round(self.cost, 6)
         del counts["seconds"]
+        counts["replayed_cost"] = round(self.replayed_cost, 6)
+        rare_names = ("replayed_tokens", "replayed_cost", "replayed_unpriced", "reused", "reused_since")
+        for name in rare_names:
+            if not counts[name]:
+                del counts[name]
         return counts
+
+
+def oldest(*moments: str) -> str:
+    """Return the first of moments in time, as ISO 8601 in UTC; empty ones do not count."""
+    return min(filter(None, moments), default="")
 
 
 class FirstReplies:
@@ -91,7 +110,7 @@ class Ledger:
                     total.add(spend)
         return total
 
-    def to_json(self) -> dict[str, dict[str, int | float]]:
+    def to_json(self) -> dict[str, dict[str, Any]]:
         """Return ``{"total": ..., purpose: ...}`` as plain mappings."""
         with self._lock:
             purposes = sorted(self._spend)

@@ -266,6 +266,11 @@ class Model(EndpointSettings):
         }
 
     @property
+    def endpoint(self) -> str:
+        """The identity of who answers, in a job, and in the terms and answers that are kept for the next one."""
+        return f"{self.name} {self.api_base}"
+
+    @property
     def has_price(self) -> bool:
         """Whether what a call costs is known beforehand."""
         if self.members:
@@ -354,11 +359,13 @@ def connect(
     inner = reach(model)
     if isinstance(inner, Endpoint):
         inner.share(context)
-    pace = context.paces.setdefault(_endpoint_of(model), Pace(model.rpm, model.patience))
+    pace = context.paces.setdefault(model.endpoint, Pace(model.rpm, model.patience))
     name = "jurist/offline" if model.offline else model.name
     settings = _without_none(temperature=model.temperature, top_p=model.top_p, max_tokens=model.max_tokens)
+    # Another seed asks for other draws, also where no seed is sent.
+    kept_under = "" if model.offline else f"{model.endpoint} {model.seed}"
     try:
-        return Channel(inner, context, purpose, pace).lm(name, **settings)
+        return Channel(inner, context, purpose, pace, kept_under).lm(name, **settings)
     except LMConfigurationError as error:  # reasoning models refuse most temperatures and low limits
         raise UsageError(brief(error), hint="use --temperature 1 and no --max-tokens") from error
 
@@ -423,19 +430,14 @@ def json_form_of(model: Model, context: CallContext) -> str:
 
     It is ``schema``, ``object_schema`` (an object with a schema), ``object`` or ``prompt``.
     """
-    terms = context.terms.get(_endpoint_of(model))
+    terms = context.terms.get(model.endpoint)
     return terms.json_form if terms else ""
 
 
 def terms_as_json(model: Model, context: CallContext) -> str:
     """Return the terms of an endpoint that a job has found, for other jobs; empty if the job did not ask there."""
-    terms = context.terms.get(_endpoint_of(model))
+    terms = context.terms.get(model.endpoint)
     return terms.as_json if terms else ""
-
-
-def _endpoint_of(model: Model) -> str:
-    """Return the identity of an endpoint, in a job and in the terms that are stored for the next one."""
-    return f"{model.name} {model.api_base}"
 
 
 class _Offline:
@@ -499,7 +501,7 @@ class Endpoint:
         self._provider, self._timeout = model.name.partition("/")[0], model.timeout
         # LiteLLM, which asks where no connection of ours fits, counts all models as OpenAI does.
         self._counts_as = self._direct.provider if self._direct.fits else ""
-        self._endpoint = _endpoint_of(model)
+        self._endpoint = model.endpoint
         # Only a server of one's own reads a part of a prompt and answers all the same.
         may_cut = bool(model.api_base) or self._provider in _OLLAMA
         self._window = Window() if may_cut else None

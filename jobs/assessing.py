@@ -242,7 +242,7 @@ def figure_record(
 def assess_models(assessment: Assessment, surface: Surface) -> tuple[list[ModelResult], dict[str, Any]]:
     """Assess every model; return the results in the order of the models, and what was spent, by purpose."""
     doing = "calibrating, answering, judging" if assessment.held_out else "answering, judging"
-    with surface.asking(assessment, doing) as (paid_job, on_step):
+    with surface.asking(assessment, doing, reuses=True) as (paid_job, on_step):
         judge = replace(assessment.judge, context=paid_job.contexts["judge"])
         verdicts = judge.verdicts(assessment.held_out, on_verdict=lambda index, verdict: on_step())
         calibrated = list(zip(assessment.held_out, verdicts, strict=True))
@@ -499,7 +499,8 @@ def assess(
         budget: the hard limits on calls, tokens, US dollars and seconds, for all models together; default: none.
         seed: the seed of draws.
         store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
-        resume, fresh: continue an interrupted assessment, so that nothing is paid twice, or forget it.
+        resume, fresh: continue an interrupted assessment, so that nothing is paid twice, or ask anew; answers of
+            finished ones are used again, too.
         surface: shows how the job goes, as the command line's does.
 
     Returns:

@@ -35,6 +35,8 @@ class Experiment:
     """Its name in fingerprints and in the ledger of openings."""
     chooses: ClassVar[bool] = True
     """Whether people choose one of several by it; what tells of a version alone opens no sealed row."""
+    reuses_answers: ClassVar[bool] = True
+    """Whether answers that finished work has kept are used again; a gate tells of a judge as it answers now."""
     fewest: ClassVar[int] = 2
     """Judges times repeats without which there is nothing to compare."""
 

@@ -106,6 +106,7 @@ class Gating(Comparing):
 
     kind: ClassVar[str] = "gate"
     chooses: ClassVar[bool] = False
+    reuses_answers: ClassVar[bool] = False
     fewest: ClassVar[int] = 1
 
     criteria: GateCriteria = field(default_factory=GateCriteria)

@@ -121,10 +121,10 @@ def compare(
         seed: the seed of the permutation test.
         asking: ``budget``, hard limits for everything together; ``mapping``, what the gold calls columns and labels;
             ``raters`` and ``merge``, the columns of several raters and the rule that merges them;
-            ``store``, the folder of artifacts (default ``$JURIST_STORE``, else ``./compiled``); ``fresh``, to forget an
-            interrupted run, which the same call otherwise continues, so that nothing is paid twice; and, of judges
-            given by name, as for :func:`load`: ``samples``, ``threshold``, ``concurrency``, ``strictness``,
-            ``verifier``, ``verifiers``, ``adapter``, ``redraws``.
+            ``store``, the folder of artifacts (default ``$JURIST_STORE``, else ``./compiled``); ``fresh``, to ask
+            anew: otherwise the same call continues an interrupted run, and answers of finished ones are used again, so
+            that nothing is paid twice; and, of judges given by name, as for :func:`load`: ``samples``, ``threshold``,
+            ``concurrency``, ``strictness``, ``verifier``, ``verifiers``, ``adapter``, ``redraws``.
 
     Raises:
         UsageError: they cannot be compared.

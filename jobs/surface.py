@@ -4,7 +4,7 @@ import inspect
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import Any, Protocol, TypeAlias, TypedDict
@@ -23,7 +23,8 @@ from ..keeping.contenders import Contender
 from ..keeping.loading import LoadedJudge
 from ..keeping.logs import LogReference
 from ..keeping.naming import locate_judge
-from ..keeping.paying import PaidJob, Start, Work, paying
+from ..keeping.paying import PaidAnswers, PaidJob, Start, Work, paying
+from ..keeping.spend_card import reused_words
 from ..keeping.trust import Trust
 from ..optimizers.base import Event, Sink
 from ..programs.judge import Judge
@@ -136,20 +137,30 @@ class Surface:
             yield progress_sink, self.start
 
     @contextmanager
-    def asking(self, work: Asked, title: str) -> Iterator[tuple[PaidJob, Callable[[], None]]]:
-        """Open work that asks models: yield it, and what is called after each row."""
-        start = replace(self.start, on_open=lambda paid: self.opened(work, paid))
+    def asking(
+        self, work: Asked, title: str, *, reuses: bool = False
+    ) -> Iterator[tuple[PaidJob, Callable[[], None]]]:
+        """Open work that asks models: yield it, and what is called after each row.
+
+        Args:
+            work: what is asked.
+            title: names it in its progress.
+            reuses: whether answers that finished work has kept are used again, and its own are kept.
+        """
+        start = replace(self.start, reuses=reuses, on_open=lambda paid: self.opened(work, paid))
         with paying(work, start) as job, self.counted(title, work.rows, job.meter) as step:
             yield job, step
 
-    def opened(self, work: Asked, paid: Mapping[str, int]) -> None:
+    def opened(self, work: Asked, paid: PaidAnswers) -> None:
         """Hear of work, and of the answers that are paid already, before it asks models; what this raises ends it."""
         self.note(work.foresee().ending)
+        if paid.kept_since:
+            self.note(f"{reused_words(paid.kept_since)}; --fresh asks anew")
 
     def measured(self, work: Cascading | Comparing | Evaluating | Hardening, title: str) -> Any:
         """Ask about gold, and return what that shows, while the paid answers are still kept."""
         self.note(*work.notes)
-        with self.asking(work, title) as (job, step):
+        with self.asking(work, title, reuses=work.reuses_answers) as (job, step):
             answers = work.ask(job, step)
             result = work.conclude(job, answers, step)
             self.keep(job, work, result, answers)

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 from typing import Any, Protocol, Self
@@ -24,7 +25,8 @@ import orjson
 
 from ..engines.channel import CallContext
 from ..engines.journal import Journal
-from ..engines.ledger import FirstReplies, Ledger, Spend
+from ..engines.kept_answers import FinishedJob, KeptAnswers
+from ..engines.ledger import FirstReplies, Ledger, Spend, oldest
 from ..engines.meter import Budget, Meter
 from ..engines.pace import Pace
 from ..errors import (
@@ -36,7 +38,7 @@ from ..errors import (
     signal_name,
 )
 from .locking import release_lock, take_lock
-from .trust import data_file
+from .trust import data_file, to_stderr
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,12 +49,22 @@ class Start:
     root: Path | None = None
     resume: bool = False  # continue an unfinished run of the same work
     fresh: bool = False  # forget an unfinished run of the same work
-    # called before anything is asked, with role -> the number of answers that an earlier start paid for; an
-    # exception that it raises ends the work
-    on_open: Callable[[Mapping[str, int]], None] = lambda paid: None
+    # keep the answers of the work when it is finished, and use those that finished work has kept
+    reuses: bool = False
+    # called before anything is asked; an exception that it raises ends the work
+    on_open: Callable[["PaidAnswers"], None] = lambda paid: None
     # called once, with what was spent so far, when the first replies have come
     on_first_replies: Callable[[Spend], None] | None = None
     first_replies: int = 20  # the number of these replies
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaidAnswers:
+    """The answers that were paid before this start of work."""
+
+    by_role: Mapping[str, int]  # role -> their number
+    # when the same work was finished whose answers are used again, in UTC; empty where it was interrupted
+    kept_since: str = ""
 
 
 class Work(Protocol):
@@ -121,6 +133,11 @@ class Checkpoint:
         """Return the path of the journal of a role; ``number`` is its place among the roles."""
         return self.folder / f"journal-{number}.sqlite"
 
+    @property
+    def kept_answers(self) -> Path:
+        """The file with the answers of finished work, of all jobs."""
+        return self.folder.parent / "answers.sqlite"
+
     def keep(self, name: str, content: object) -> None:
         """Write a JSON file into the checkpoint."""
         (self.folder / name).write_text(_checkpoint_json(content) + "\n", encoding="utf-8")
@@ -157,11 +174,14 @@ class PaidJob:
     def __init__(self, work: Work, checkpoint: Checkpoint | None, start: Start | None = None) -> None:
         self.checkpoint = checkpoint
         self.meter = Meter(work.budget)
+        self._kept_answers: KeptAnswers | None = None
+        if checkpoint is not None and start is not None and start.reuses:
+            self._kept_answers = _open_kept_answers(checkpoint.kept_answers, anew=start.fresh)
         first_replies = self._first_replies(start)
         paces: dict[str, Pace] = {}  # one for each endpoint, whoever asks it
         learnt = {address: terms for address, (terms, _) in _learnt_terms().items()}
         self.contexts: dict[str, CallContext] = {}
-        self.paid: dict[str, int] = {}  # role -> the answers that an earlier start paid for
+        paid: dict[str, int] = {}
         for number, role in enumerate(work.roles):
             path = None
             if checkpoint is not None:
@@ -173,9 +193,16 @@ class PaidJob:
                 journal=journal,
                 paces=paces,
                 stored_terms=learnt,
+                kept_answers=self._kept_answers,
                 first_replies=first_replies,
             )
-            self.paid[role] = len(journal)
+            paid[role] = len(journal)
+        self.paid = PaidAnswers(by_role=paid)
+        """The answers that an earlier start paid for, or those of the same work when it was finished."""
+        if self._kept_answers is not None and checkpoint is not None and not any(paid.values()):
+            finished = self._kept_answers.find_job(checkpoint.folder.name)
+            if finished is not None:
+                self.paid = PaidAnswers(by_role=finished.answers, kept_since=finished.kept_since)
         self.unfinished = False
         """Whether the work has to be continued though it came to its end, as rows failed."""
         self.on_stop: Callable[[], str] = lambda: ""
@@ -251,6 +278,10 @@ class PaidJob:
             ended: whether the work is complete.
             stopped: whether a limit or a signal stopped it.
         """
+        if ended:
+            self._keep_answers()
+        if self._kept_answers is not None:
+            self._kept_answers.close()
         for context in self.contexts.values():
             context.journal.close()
             changed_terms: dict[str, str] = {}
@@ -266,6 +297,32 @@ class PaidJob:
         if ended or not can_go_on:
             self.checkpoint.remove()
         self.checkpoint.release()
+
+    def _keep_answers(self) -> None:
+        """Keep the answers of finished work for later work, if it asked an endpoint; say so where that fails."""
+        kept_answers, checkpoint = self._kept_answers, self.checkpoint
+        spend = self.ledger.spend()
+        if kept_answers is None or checkpoint is None or not (self.answer_count or spend.reused):
+            return
+        now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+        answers: dict[str, int] = {}
+        for role, context in self.contexts.items():
+            answers[role] = len(context.journal) + context.ledger.spend().reused
+        job = FinishedJob(kept_since=oldest(spend.reused_since, now), answers=answers)
+        journals = [context.journal for context in self.contexts.values()]
+        try:
+            kept_answers.keep(checkpoint.folder.name, job, journals, now)
+        except (CheckpointError, OSError) as error:
+            to_stderr(f"the answers are not kept for a later run: {error}")
+
+
+def _open_kept_answers(path: Path, *, anew: bool) -> KeptAnswers | None:
+    """Return the answers in a file; ``None``, with a line on standard error, if it cannot be used."""
+    try:
+        return KeptAnswers(path, anew=anew)
+    except CheckpointError as error:
+        to_stderr(f"answers of earlier runs are not used: {error}; remove the file")
+        return None
 
 
 _ENDPOINTS = "endpoints.json"
@@ -374,7 +431,7 @@ def paying(work: Work, start: Start) -> Iterator[PaidJob]:
     is_new_store = start.root is not None and not start.root.parent.exists()
     checkpoint = None
     if start.fresh:  # first of all: a user who is asked here may say no, and then nothing is forgotten
-        start.on_open(dict.fromkeys(work.roles, 0))
+        start.on_open(PaidAnswers(by_role=dict.fromkeys(work.roles, 0)))
     if start.root is not None:
         checkpoint = Checkpoint(start.root, work.fingerprint(), resume=start.resume, fresh=start.fresh)
     job = PaidJob(work, checkpoint, start)

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..engines.ledger import oldest
 from .part import Count, Figure, Part
+
+
+def reused_words(since: str) -> str:
+    """Return the answers of which time are used again; ``since`` is ISO 8601, in UTC."""
+    return f"answers of {since[:16].replace('T', ' ')} UTC are used again"
 
 
 class PurposeSpend(Part):
@@ -12,6 +18,11 @@ class PurposeSpend(Part):
 
     calls: Count = 0
     replayed: Count = 0
+    replayed_tokens: Count = 0
+    replayed_cost: Figure = 0
+    replayed_unpriced: Count = 0
+    reused: Count = 0
+    reused_since: str = ""
     input_tokens: Count = 0
     output_tokens: Count = 0
     cached_tokens: Count = 0
@@ -33,8 +44,12 @@ class PurposeSpend(Part):
     @classmethod
     def sum_of(cls, spends: Sequence[PurposeSpend]) -> PurposeSpend:
         """Return the sum of several spends."""
-        names = cls.model_fields
-        return cls(**{name: sum(getattr(spend, name) for spend in spends) for name in names})
+        total = cls(reused_since=oldest(*(spend.reused_since for spend in spends)))
+        counts: dict[str, float] = {}
+        for name in cls.model_fields:
+            if name != "reused_since":
+                counts[name] = sum(getattr(spend, name) for spend in spends)
+        return total.model_copy(update=counts)
 
 
 class SpendCard(PurposeSpend):

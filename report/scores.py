@@ -276,9 +276,17 @@ def joint_spend_line(spends: Sequence[ResultData]) -> str:
 
 def spend_line(spend: PurposeSpend) -> str:
     """Return calls, tokens and cost in words, and what was paid before."""
+    from ..keeping.spend_card import reused_words
+
+    total = spend.total
     parts = [f"spent: {taken_words(spend)}"]
-    if spend.replayed:
-        parts.append(f"{spend.replayed} answers were paid before and taken from the checkpoint")
+    if total.reused and not spend.calls:
+        parts = [f"{counted_words(total.reused, 'call')}, 0 paid: {reused_words(total.reused_since)}"]
+    elif total.reused:
+        parts.append(f"{total.reused:,} more not paid: {reused_words(total.reused_since)}")
+    in_checkpoint = spend.replayed - spend.reused
+    if in_checkpoint:
+        parts.append(f"{in_checkpoint} answers were paid before and taken from the checkpoint")
     if spend.lost:
         parts.append(f"{spend.lost} more calls of interrupted starts came to nothing")
     return "; ".join(parts)

@@ -206,12 +206,12 @@ def foresee_labels_of(artifact: Artifact, judge: Judge) -> int | None:
 
 
 def spent_price(spend: PurposeSpend, rows: int) -> Price:
-    """Return the price of a row; unknown if answers were paid before, or nothing was asked."""
-    if spend.replayed or not rows:
+    """Return the price of a row, whenever its answers were paid; unknown if nothing was asked."""
+    if not rows:
         return Price()
-    price = Price(tokens=spend.all_tokens / rows)
-    if not spend.unpriced:
-        price = replace(price, dollars_per_1000=1000 * spend.cost / rows)
+    price = Price(tokens=(spend.all_tokens + spend.replayed_tokens) / rows)
+    if not (spend.unpriced or spend.replayed_unpriced):
+        price = replace(price, dollars_per_1000=1000 * (spend.cost + spend.replayed_cost) / rows)
     return price
 
 

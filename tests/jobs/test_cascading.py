@@ -113,7 +113,7 @@ def test_a_log_shows_what_it_would_save_and_keeps_no_version(server: BatchServer
 
 def test_a_cascade_that_is_not_shown_keeps_nothing(server: BatchServer) -> None:
     found = chosen(server, "--agree", "0.99", code=3)
-    assert (found["shown"], found["artifact"], Path("compiled").exists()) == (False, None, False)
+    assert (found["shown"], found["artifact"], list(Path().glob("compiled/*/card.json"))) == (False, None, [])
 
 
 REFUSED = {

@@ -3,6 +3,7 @@
 import io
 import json
 import random
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -120,9 +121,16 @@ def plain(data: Any) -> Any:
 
 
 def left(place: Path) -> dict[str, Any]:
-    """Return every file without what every start changes."""
-    files = tree(place).items()
-    return {name: plain(json.loads(data)) if name.endswith(".json") else data for name, data in files}
+    """Return every file without what every start changes; of the answers that are kept, which calls they are of."""
+    content: dict[str, Any] = {}
+    for name, data in tree(place).items():
+        content[name] = data
+        if name.endswith(".json"):
+            content[name] = plain(json.loads(data))
+        elif name.endswith("answers.sqlite"):
+            with sqlite3.connect(place / name) as answers:
+                content[name] = sorted(answers.execute("SELECT call, text FROM answers"))
+    return content
 
 
 @pytest.mark.parametrize("name", COMMANDS)

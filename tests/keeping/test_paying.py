@@ -147,7 +147,7 @@ def test_unfinished_work_stays_and_is_answered_from_its_journals(tmp_path: Path)
     seen: list[Any] = []
     with paying(Asking(), Start(root=tmp_path, resume=True, on_open=seen.append)) as job:
         ask(job, Scripted([]), "second")
-    assert seen == [{"first": ROWS, "second": ROWS}]
+    assert [paid.by_role for paid in seen] == [{"first": ROWS, "second": ROWS}]
     assert job.spend()["lost"] == ROWS  # what the first was paid was of no use this time
     assert not list(tmp_path.glob("*/journal*"))
 
@@ -192,7 +192,7 @@ def test_what_was_refused_leaves_nothing_and_forgets_nothing(tmp_path: Path) -> 
             raise AssertionError("nothing is begun")
     assert not new.exists()
     with paying(Asking(), Start(root=tmp_path, resume=True)) as job:
-        assert job.paid == {"first": 3, "second": 0}
+        assert job.paid.by_role == {"first": 3, "second": 0}
 
 
 # a run
