@@ -9,7 +9,9 @@ but more rows failed or abstained than allowed; 130 ended by Ctrl-C
 """
 
 import argparse
+import atexit
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -33,6 +35,7 @@ exit codes: 0 done; 1 could not be done; 2 wrong usage; 3 done, but too many row
 failed or abstained; 130 Ctrl-C
 """
 _INTERRUPTED = 130
+_ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def main(argv: Sequence[str] | None = None, *, owns_process: bool = False) -> int:
@@ -50,11 +53,31 @@ def main(argv: Sequence[str] | None = None, *, owns_process: bool = False) -> in
 
 def program() -> NoReturn:
     """Run the command line and end the process with its code."""
+    atexit.register(_ignore_signals)  # Python calls what is registered first last
     if isinstance(sys.stdout, TextIOWrapper):
         # Files are in UTF-8, whatever the system's; what a terminal has no character for is escaped.
         encoding = None if sys.stdout.isatty() else "utf-8"
         sys.stdout.reconfigure(encoding=encoding, errors="backslashreplace")
-    sys.exit(main(owns_process=True))
+    exit_code = main(owns_process=True)
+    _end_at_signals(exit_code)
+    sys.exit(exit_code)
+
+
+def _end_at_signals(exit_code: int) -> None:
+    """Let a signal end the process at once with the code of the command, which has printed its result."""
+
+    def end(number: int, frame: object) -> NoReturn:
+        os._exit(exit_code)
+
+    for number in _ENDING_SIGNALS:
+        if signal.getsignal(number) not in (signal.SIG_IGN, None):
+            signal.signal(number, end)
+
+
+def _ignore_signals() -> None:
+    """Ignore signals: Python removes its handlers at the end, and a signal would then replace the exit code."""
+    for number in _ENDING_SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _main(argv: Sequence[str] | None, owns_process: bool) -> int:

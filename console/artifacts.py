@@ -34,6 +34,7 @@ from ..report.differing import (
     best_of_rounds,
     candidate_names_of,
     history_table,
+    no_rounds_words,
     prompt_difference,
     rounds_table,
     score_rows,
@@ -65,11 +66,17 @@ def show_artifact(options: ShowOptions) -> Result:
     body: list[Part] = []
     if options.history:
         data["history"] = _history_entries(artifact)
-        body.append(history_table(artifact))
+        if artifact.candidates:
+            body.append(history_table(artifact))
+        else:
+            body.append(no_rounds_words(artifact))
     elif options.rounds:
         rounds = best_of_rounds(artifact)
         data["rounds"] = [entry.to_json() for entry in rounds]
-        body.append(rounds_table(artifact, rounds))
+        if rounds:
+            body.append(rounds_table(artifact, rounds))
+        else:
+            body.append(no_rounds_words(artifact))
     elif cascade:
         body.append(f"{artifact.ref}: {cascade.words}")
         body.extend(cascade_parts(cascade))

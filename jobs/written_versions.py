@@ -8,14 +8,12 @@ from ..errors import UsageError, plural, suggest_name
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.card import CardContent
-from ..keeping.card_parts import OptimizerCard
+from ..keeping.card_parts import BY_HAND, OptimizerCard
 from ..keeping.naming import locate_judge
 from ..programs.judge import Judge
 from ..programs.state import PromptState
 from ..text.templates import CHAT
 
-BY_HAND: Final = "by hand"
-"""Where the prompt of such a version comes from, in the place of an optimizer."""
 NOT_PROVEN: Final = "not proven: no language model was asked"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import keyword
 import shlex
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Final, Self
 
 from pydantic import (
     AfterValidator,
@@ -297,6 +297,10 @@ class JobCard(Part):
     words: bool = True  # whether words might decide; written where they might not
     questions: bool = True  # whether answers to questions might decide; written where they might not
     own_answer: bool = True  # whether the model might answer first; written where it might not
+
+
+BY_HAND: Final = "by hand"
+"""The name in the place of an optimizer where a person wrote the prompt."""
 
 
 class OptimizerCard(Part):

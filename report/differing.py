@@ -10,6 +10,7 @@ from ..errors import plural
 from ..keeping.artifact_card import Artifact, read_json_prompt
 from ..keeping.artifacts import Store
 from ..keeping.card import Card
+from ..keeping.card_parts import BY_HAND
 from ..keeping.naming import compiled_judge_of
 from ..keeping.records import CandidateRecord, PartScore
 from ..programs.options import JUDGE_OPTIONS
@@ -21,6 +22,7 @@ from .table import Table, table
 
 KEPT_PROMPT = "the basic prompt was kept"
 """What is said of a prompt that compiling did not change."""
+_STAR_WORDS = " (* became the artifact)"
 _MARKS = {"same": "{}", "removed": "[-{}-]", "added": "{{+{}+}}"}
 _NO_PROMPT = PredictorPrompt(instructions="")
 ADAPTER_WORDS: Mapping[str, str] = {PLAIN: "your text as it stands", CHAT: "chat layout", JSON: "JSON layout"}
@@ -304,7 +306,10 @@ def history_table(artifact: Artifact) -> Table:
             ]
         )
     columns = "step|name|candidate|parent|source|calls before|train|dev|gain on dev|estimate"
-    return table(f"{artifact.ref} (* became the artifact)", columns.split("|"), rows)
+    title = artifact.ref
+    if any(candidate.candidate == chosen_id for candidate in artifact.candidates):
+        title += _STAR_WORDS
+    return table(title, columns.split("|"), rows)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -358,7 +363,7 @@ def best_of_rounds(artifact: Artifact) -> list[RoundBest]:
 
 
 def rounds_table(artifact: Artifact, rounds: Sequence[RoundBest]) -> Table:
-    """Return a table of the best prompt of each round: its score on dev, or the rates of a generator's checks."""
+    """Return a table of the best prompts of one or more rounds: dev scores, or the rates of a generator's checks."""
     sign = sign_of(artifact)
     metrics: dict[str, None] = {}
     for entry in rounds:
@@ -375,9 +380,28 @@ def rounds_table(artifact: Artifact, rounds: Sequence[RoundBest]) -> Table:
         for name in metrics:
             cells.append(number_cell(entry.dev.metrics.get(name), ".3f"))
         rows.append(cells)
-    cases = max((entry.dev.cases for entry in rounds), default=0)
-    title = f"{artifact.ref}: the best prompt of each round on {cases} dev cases (* became the artifact)"
+    cases = max(entry.dev.cases for entry in rounds)
+    title = f"{artifact.ref}: the best prompt of each round on {plural(cases, 'dev case')}"
+    if any(entry.is_chosen for entry in rounds):
+        title += _STAR_WORDS
     return table(title, columns, rows)
+
+
+def no_rounds_words(artifact: Artifact) -> str:
+    """Return why no prompt of a version was scored on dev, and the next command."""
+    card = artifact.about
+    start = f"{artifact.ref} has no rounds"
+    if card.cascade is not None:
+        return f"{start}: it is a cascade, which no optimizer searched for; next: jurist artifacts show {artifact.ref}"
+    if card.optimizer.chosen_from:
+        source = card.optimizer.chosen_from
+        return f"{start}: it was made of {source} without a search; next: jurist artifacts show {source} --rounds"
+    if card.optimizer.name == BY_HAND:
+        return (
+            f"{start}: a person wrote its instruction, and no optimizer ran; "
+            f"next: jurist compile {artifact.judge} --gold FILE --start {artifact.ref}"
+        )
+    return f"{start}: no prompt was scored on dev; next: jurist artifacts show {artifact.ref} --history"
 
 
 def candidate_names_of(artifact: Artifact) -> dict[str, str]:

@@ -12,6 +12,15 @@ from jurist.programs.fect import FECT
 from jurist.programs.state import PromptState
 
 PROMPT = PromptState.of(FECT.basic()).with_instruction("self", "New words.\nKept.")
+MEMBER = {
+    "judge": "fect",
+    "reference": "fect:basic",
+    "prompt": PROMPT.to_json(),
+    "model": {},
+    "adapter": "chat",
+    "thresholds": {},
+    "trust": {"intercept": 0.0, "slope": 0.0, "labels": {}},
+}
 
 
 @pytest.fixture(autouse=True)
@@ -78,3 +87,57 @@ def test_the_diff_is_from_the_prompt_that_was_compiled() -> None:
     text = cli("artifacts", "diff", "fect:basic", "fect").out
     assert text.startswith("--- fect:basic\n+++ fect@1\n")
     assert text.splitlines()[2:5] == ["## self: instruction", "[-Old-]{+New+} words.", "Kept."]
+
+
+@pytest.mark.parametrize(
+    ("card", "history", "reason", "next_command"),
+    [
+        (
+            {"optimizer": {"name": "by hand", "candidate": "c"}},
+            [{"candidate": "c", "source": "by hand"}],
+            "a person wrote its instruction",
+            "jurist compile fect --gold FILE --start fect@1",
+        ),
+        (
+            {"optimizer": {"name": "race", "candidate": "c", "chosen_from": "fect@7"}, "parent": 7},
+            [{"candidate": "c", "source": "forget"}],
+            "it was made of fect@7 without a search",
+            "jurist artifacts show fect@7 --rounds",
+        ),
+        (
+            {
+                "cascade": {
+                    "level": 0.9,
+                    "members": [MEMBER],
+                }
+            },
+            [],
+            "it is a cascade",
+            "jurist artifacts show fect@1",
+        ),
+        (
+            {"optimizer": {"name": "race", "candidate": "c"}},
+            [row("a", 0, None), row("c", 0, None)],
+            "no prompt was scored on dev",
+            "jurist artifacts show fect@1 --history",
+        ),
+    ],
+)
+def test_a_version_without_rounds_says_why_in_place_of_an_empty_table(
+    card: Mapping[str, Any], history: list[Mapping[str, Any]], reason: str, next_command: str
+) -> None:
+    Store("compiled").save(FECT, PROMPT, card, history, make_latest=True)
+    printed = show("fect@1", "--rounds").results
+    assert printed[0].startswith(f"fect@1 has no rounds: {reason}")
+    assert "\n".join(printed).endswith(f"next: {next_command}")
+    assert show("fect@1", "--rounds", "--json").json["rounds"] == []
+    history_lines = show("fect@1", "--history").results
+    assert len(history_lines) > 2 or not history
+
+
+def test_only_a_table_with_a_star_explains_it() -> None:
+    saved(row("a", 10, 0.5), row("c", 60, 0.8))
+    saved(row("a", 10, 0.5), row("b", 60, 0.8), chosen="of another search")
+    for option in ("--history", "--rounds"):
+        assert "(* became the artifact)" in show("fect@1", option).out
+        assert "*" not in show("fect@2", option).out
