@@ -1,8 +1,8 @@
 """How often a real gain is shown on little gold: whole default compilations on some groups of the bundled house-rule.
 
-Each run draws so many of its 40 groups, splits and searches them by default, and proves on the sealed part. The true
-gain is measured on the groups that were not drawn. Beside "better" stand how often the test could have shown anything
-else: the constant answer was not beaten, or the choice stayed at the basic prompt.
+Each run draws so many of its 40 groups, splits and searches them by default, and proves on the sealed part. "Better"
+needs both: better than the basic prompt, and better than the best constant answer. The true score and the true gain
+over the basic prompt are measured on the groups that were not drawn.
 
 Run: python benchmarks/small_gold.py --runs 30
 """
@@ -26,12 +26,13 @@ JUDGE = Path(__file__).resolve().parents[1] / "docs" / "may_send.py"
 
 @dataclass(frozen=True)
 class Run:
-    """What one compilation came to: the decision, and the gain on groups that it never saw."""
+    """The outcome of one compilation: the decision, and the score on groups that it never saw."""
 
-    verdict: str
+    is_better: bool
     over_basic: bool
-    changed: bool
-    gain: float
+    over_constant: bool
+    score: float  # of the version on those groups
+    gain: float  # of the version over the basic prompt there
 
 
 def compiled(
@@ -58,8 +59,14 @@ def compiled(
         )
         basic = jurist.load(judge, version="basic", store=Path(folder) / "store")
         scores = [jurist.evaluate(one, rest)[metric].value for one in (basic, made.judge)]
-    changed = made.result.best.id != made.result.board.basic.id
-    return Run(made.verdict, made.better_than_basic, changed, scores[1] - scores[0])
+    constant = made.proof.decision.constant if made.proof else None
+    return Run(
+        is_better=made.verdict == "better",
+        over_basic=made.better_than_basic,
+        over_constant=constant is not None and constant.direction == "better",
+        score=scores[1],
+        gain=scores[1] - scores[0],
+    )
 
 
 def main() -> None:
@@ -77,8 +84,10 @@ def main() -> None:
     )
     arguments = parser.parse_args()
     shares = tuple(arguments.shares) if arguments.shares else None
-    print("| groups | compilations | better | better than basic | prompt changed | true gain, mean |")
-    print("|" + "---|" * 6)
+    print(
+        "| groups | compilations | better | than basic | than a constant | true score, mean | true gain, mean |"
+    )
+    print("|" + "---|" * 7)
     for groups in arguments.groups:
         work = partial(
             compiled,
@@ -91,12 +100,14 @@ def main() -> None:
         with ProcessPoolExecutor(2) as pool:
             found = list(pool.map(work, range(arguments.runs)))
         counts = [
-            sum(run.verdict == "better" for run in found),
+            sum(run.is_better for run in found),
             sum(run.over_basic for run in found),
-            sum(run.changed for run in found),
+            sum(run.over_constant for run in found),
         ]
+        score = statistics.fmean(run.score for run in found)
         gain = statistics.fmean(run.gain for run in found)
-        print(f"| {groups} | {len(found)} | {' | '.join(map(str, counts))} | {gain:+.3f} |", flush=True)
+        cells = [str(groups), str(len(found)), *map(str, counts), f"{score:.3f}", f"{gain:+.3f}"]
+        print(f"| {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":
