@@ -32,6 +32,7 @@ from .rows import (
     label_keys,
     settle_labels,
     with_labels,
+    withdraw_contradictions,
 )
 from .shared import empty_inputs, group_of, shared_inputs
 from .sheets import as_row, labelled_rows
@@ -285,6 +286,8 @@ class _Builder:
         self.without_label = 0
         # ids of cases whose score is the mean of several that one rater gave to equal inputs
         self.averaged_ids: set[str] = set()
+        # rater -> the places of rows with equal inputs to which the rater gave different labels
+        self.contradictions: defaultdict[str, list[str]] = defaultdict(list)
 
     def build(self, readings: Sequence[Reading[All]], source: str) -> Gold:
         """Return the gold set of some readings, which ``source`` names.
@@ -380,7 +383,10 @@ class _Builder:
     def _join_cases(self) -> dict[str, Case]:
         """Return one case for each id: rows with equal inputs are joined, those that contradict are rejected."""
         joined_cases: dict[str, Case] = {}
-        for case_id, read_cases in self.cases_of_id.items():
+        for case_id, all_cases in self.cases_of_id.items():
+            read_cases, raters = withdraw_contradictions(self.judge, all_cases)
+            for rater in raters:
+                self.contradictions[rater].append(" and ".join(case.source for case in all_cases))
             try:
                 joined_case = join_cases(self.judge, read_cases)
             except GoldError as error:
@@ -444,6 +450,12 @@ class _Builder:
             cases_words = plural(len(self.averaged_ids), "case")
             notes.append(
                 f"{cases_words} with several scores of one rater for equal inputs: their mean counts"
+            )
+        for rater, places in self.contradictions.items():
+            cases_words = plural(len(places), "case")
+            notes.append(
+                f"rater {rater!r} gave different labels to equal inputs in {cases_words} ({places[0]}): "
+                "the labels of the other raters count there"
             )
         if self.without_label:
             notes.extend(_notes_on_positions(self.mapping, readings))

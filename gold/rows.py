@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cache
 from itertools import combinations
@@ -236,6 +236,46 @@ def join_cases(judge: Judge, cases: Sequence[Case]) -> Case:
         row[REASON] = reasons
     joined_case = replace(base, gold=gold or base.gold, group=group, ratings=ratings, row=row)
     return with_reasons(joined_case, row) if has_reasons else joined_case
+
+
+def withdraw_contradictions(judge: Judge, cases: Sequence[Case]) -> tuple[list[Case], list[str]]:
+    """Return cases with equal inputs without the labels in which a rater contradicts himself, and the raters' names.
+
+    Where no other label of a unit is left, the cases are returned as they are: nobody knows which label is true.
+    """
+    if len(cases) == 1:
+        return list(cases), []
+    labels_of_rater: dict[tuple[str, int], list[Value]] = {}
+    for case in cases:
+        for rater, labels in {"": case.gold or (), **case.ratings}.items():
+            for unit, label in enumerate(labels):
+                if label is not None:
+                    labels_of_rater.setdefault((rater, unit), []).append(label)
+    contradicted: set[tuple[str, int]] = set()
+    for (rater, unit), labels_of_unit in labels_of_rater.items():
+        if rater and judge.answer.scale.settle(labels_of_unit) is None:
+            contradicted.add((rater, unit))
+    certain_units = {unit for rater, unit in labels_of_rater.keys() - contradicted}
+    if not contradicted or not {unit for rater, unit in contradicted} <= certain_units:
+        return list(cases), []
+    certain_cases = [_without_ratings_of(judge, case, contradicted) for case in cases]
+    return certain_cases, sorted({rater for rater, unit in contradicted})
+
+
+def _without_ratings_of(judge: Judge, case: Case, contradicted: Set[tuple[str, int]]) -> Case:
+    """Return a case without the labels of some raters for some units, also in its row."""
+    ratings: dict[str, Values] = {}
+    for rater, labels in case.ratings.items():
+        certain_labels: list[Value | None] = []
+        for unit, label in enumerate(labels):
+            is_certain = (rater, unit) not in contradicted
+            certain_labels.append(label if is_certain else None)
+        if any(label is not None for label in certain_labels):
+            ratings[rater] = tuple(certain_labels)
+    row = without_ratings(case.row)
+    if ratings:
+        row["ratings"] = {rater: label_field(judge, labels) for rater, labels in ratings.items()}
+    return replace(case, ratings=ratings, row=row)
 
 
 def settle_labels(judge: Judge, labelled_cases: Sequence[Case], sameness: str) -> Values | None:

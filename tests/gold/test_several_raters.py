@@ -302,10 +302,45 @@ def test_labels_of_other_units_for_equal_inputs_are_joined_and_are_no_mean(rater
     assert not [note for note in gold.notes if "mean" in note]
 
 
-def test_labels_for_equal_inputs_are_refused_with_their_number_and_the_next_step(made: str) -> None:
+ONLY_ANN = {"label_bob": None, "label_cho": None}
+
+
+@pytest.mark.parametrize(
+    ("changes", "ratings", "rater"),
+    [
+        ({"label_ann": "hold"}, {"bob": "send", "cho": "send"}, "ann"),
+        ({"label_ann": "hold", "label_bob": None}, {"bob": "send", "cho": "send"}, "ann"),
+        ({"label_ann": "hold", "label_bob": "hold"}, {"cho": "send"}, "bob"),
+        ({"label_ann": "send"}, {"ann": "send", "bob": "send", "cho": "send"}, ""),
+    ],
+    ids=["one of three", "with a gap", "two of three", "the same again"],
+)
+def test_a_rater_who_contradicts_himself_is_named_and_the_others_labels_count(
+    made: str, changes: dict[str, str | None], ratings: dict[str, str], rater: str
+) -> None:
     rows = reply_rows(12)
-    rows.append({**rows[0], "label_ann": "hold"})
-    rows.append({**rows[2], "label_ann": "hold"})
+    rows[0].update({"label_ann": "send", "label_bob": "send", "label_cho": "send"})
+    reply = rows[0]["reply"]
+    rows.append({**rows[0], **changes})
+    gold = Gold.load(rows, made, raters="label_*")
+    (case,) = [case for case in gold.cases if case.inputs["reply"] == reply]
+    assert {name: labels[0] for name, labels in case.ratings.items()} == ratings
+    assert case.row["ratings"] == ratings
+    assert case.gold == ("send",)
+    notes = [note for note in gold.notes if "different labels to equal inputs" in note]
+    assert bool(notes) == bool(rater)
+    if rater:
+        assert (
+            f"rater {rater!r} gave different labels to equal inputs in 1 case (rows:1 and rows:13)"
+            in "".join(notes)
+        )
+
+
+def test_rows_of_which_only_contradictions_are_known_are_refused_with_their_number(made: str) -> None:
+    rows = reply_rows(12)
+    for number in (0, 2):
+        rows[number].update({**ONLY_ANN, "label_ann": "send"})
+        rows.append({**rows[number], "label_ann": "hold"})
     with pytest.raises(GoldError, match="rater 'ann' calls the row both 'hold' and 'send'") as refused:
         Gold.load(rows, made, raters="label_*")
     assert "4 rows are bad" in str(refused.value)
@@ -326,7 +361,6 @@ WRONG_ROWS = {
         "Policy text",
         'mapping={"Policy text.en": "policy"}',
     ),
-    "two labels": ({"label_cho": "hold"}, "label_cho", "rater 'cho' calls the row both 'hold' and 'send'"),
 }
 
 
