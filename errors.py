@@ -147,9 +147,10 @@ _QUOTED = r"""'[^']*'(?:"[^"]*"'[^']*')*(?:=\w+)?"""
 """A word of a shell between quotes, as ``shlex.quote`` writes it; of a pair the first part may be between them."""
 _WITH_VALUE = re.compile(
     r"(?P<flag>(?<![\w-])--[a-z][a-z-]*[a-z])"
-    rf"(?: (?P<value>{_QUOTED}|[^\s;,)]*?[=/:][^\s;,)]*?(?=[:.]?(?:[\s;,)]|$))|\w+(?:,\w+)+|[A-Z][A-Z.a-z]*(?![\w-])"
-    r"|\d+-\d+|\d[\d.]*\d|\d|json|chat|plain|unanimous|majority|adjudicated|reviewed|median|mean"
-    r"|(?<=--own-answer )\w+|(?<=--language )(?:en|zh)(?!\w)))?"
+    rf"(?: (?P<value>{_QUOTED}|[^\s;,)]*?(?:[=/]|:(?!\s|$))[^\s;,)]*?(?=[:.]?(?:[\s;,)]|$))"
+    r"|\w+(?:,\w+)+|[A-Z][A-Z.a-z]*(?![\w-])|\d+-\d+|\d[\d.]*\d|\d"
+    r"|json|chat|plain|unanimous|majority|adjudicated|reviewed|median|mean"
+    r"|(?<=--own-answer )\w+|(?<=--by )[\w.-]*\w|(?<=--language )(?:en|zh)(?!\w)))?"
 )
 """An option, and what stands behind it if that is a value: a pair, a path, a number, a placeholder, a known word."""
 _COMMAND = re.compile(

@@ -171,23 +171,28 @@ class RefitOptions(
 
 
 class ReportOptions(Printed, command="report", does="artifacts.report_command"):
-    """Write one page about a compiled judge, or a run. The page shows whether compiling helped, the evidence
-    for it, the changes of the prompt, and every case of the sealed test to search and read. For the output of a run it
-    shows each row with its verdict. It needs no network.
+    """Write one page about a compiled judge, a result or a run. The page shows whether compiling helped, the evidence
+    for it, the changes of the prompt, and every case of the sealed test to search and read. For a result of evaluate or
+    compare it shows the scores, for the output of a run each row with its verdict. It needs no network.
 
     examples:
       jurist report fect
       jurist report fect@2 -o report.html
+      jurist report fect@2 --by language
+      jurist evaluate fect:basic --gold labels.csv --by language --output result.json && jurist report result.json
       jurist run fect --input new.jsonl --output judged.jsonl && jurist report judged.jsonl
       jurist report may-send --gold labels.csv -o report.html
     """
 
     subject: str = positional(
-        "JUDGE[@VERSION]|F.jsonl|F.csv",
-        "a compiled judge, or the output of jurist run",
+        "JUDGE[@VERSION]|F.json|F.jsonl|F.csv",
+        "a compiled judge, the --output of evaluate or compare, or the output of jurist run",
         type=nonempty_name,
     )
     output: str | None = option("F.html", "the file to write (default: named after its subject)")
     gold: str | None = gold_option(
         "the gold set it was proven on, for the inputs of the cases (default: as named on the card)"
+    )
+    by: str = option(
+        "COLUMN", "score the sealed rows with each value of this column, too, such as a language", ""
     )

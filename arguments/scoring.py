@@ -1,6 +1,7 @@
 """What ``evaluate``, ``evaluate harden``, ``compare`` and ``gate`` take."""
 
 import argparse
+from typing import Any
 
 from .groups import (
     AskedOptions,
@@ -22,6 +23,11 @@ from .groups import (
 from .options import Options, file_name, flag, option, positional, repeated
 
 
+def column_option() -> Any:
+    """Return the field of the column by whose values rows are scored."""
+    return option("COLUMN", "score the rows with each value of this column, too, such as a language", "")
+
+
 class CompareOptions(
     ModelsOptions,
     PanelOptions,
@@ -38,6 +44,7 @@ class CompareOptions(
     examples:
       jurist compare fect fect:basic --gold labels.csv
       jurist compare fect:basic fect@2 --gold labels.csv --repeats 10 --json
+      jurist compare fect:basic fect@2 --gold labels.csv --by language
       jurist compare fect:basic fect --gold labels.csv --repeats 10 \\
         --model {LARGER_MODEL} --model {MODEL} --max-cost 5 --yes --output result.json
 
@@ -51,6 +58,7 @@ class CompareOptions(
         nargs="+",
     )
     repeats: int = option("N", "ask everything N times, with other draws", 1, type=positive_integer)
+    by: str = column_option()
 
 
 class CascadeOptions(
@@ -99,7 +107,7 @@ class EvaluateOptions(
     """
 
     judge: str = asked_judge()
-    by: str = option("COLUMN", "score the rows with each value of this column, too, such as a language", "")
+    by: str = column_option()
 
 
 def _parse_limit(text: str) -> tuple[str, float]:

@@ -294,7 +294,7 @@ def verify_artifacts(options: VerifyOptions) -> Result:
 def report_command(options: ReportOptions) -> Result:
     """Write the page, and say where it is."""
     check_apart(options.output, options.subject)
-    report = make_report(options.subject, store_of(options), options.gold, store_option(options))
+    report = make_report(options.subject, store_of(options), options.gold, store_option(options), options.by)
     path = options.output or _page_name(options.subject, report.subject)
     write_text(report.page, path)
     notes = []

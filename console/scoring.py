@@ -40,6 +40,7 @@ from ..papers.cognibench.detection import Detectors, recorded_detector
 from ..papers.cognibench.detectors_table import DETECTORS, measure_detectors
 from ..programs.cognibench import COGNIBENCH, STRICTNESS
 from ..programs.options import JUDGE_OPTIONS
+from ..report.by_column import column_tables, scores_by_name
 from ..report.document import Tone
 from ..report.junit import CheckOutcome, CheckResult, junit_xml
 from ..report.scores import (
@@ -58,7 +59,6 @@ from ..report.verdict import VerdictCard, comparison_card, evaluation_card, has_
 from ..report.views import (
     cascade_parts,
     cascade_price,
-    column_table,
     comparison_parts,
     comparison_scores,
     evaluation_parts,
@@ -169,7 +169,7 @@ def evaluate_command(options: EvaluateOptions) -> Result:
         body.extend(_parts_beside(card, detailed_parts))
     elif not is_unscored:
         body.extend(detailed_parts[:1])
-        body.extend(column_table(data))
+        body.extend(column_tables(scores_by_name(data)))
     body.append(card)
     if is_unscored:
         return Result(data=data, body=body, notes=[card.decision], code=3)
@@ -203,6 +203,7 @@ def compare_command(options: CompareOptions) -> Result:
         options.judges,
         models=models,
         repeats=options.repeats,
+        by=options.by,
         seed=options.seed,
         **_asking(options, terminal),
     )
@@ -212,11 +213,15 @@ def compare_command(options: CompareOptions) -> Result:
         body = _parts_beside(card, comparison_parts(terminal.data, *notes))
         body.append(card)
         return Result(data=terminal.data, body=body)
-    next_step = "next: --verbose has every metric and test; --output F.json keeps them"
+    next_step = (
+        "next: --verbose has every metric and test; --output F.json keeps them for jurist report F.json"
+    )
     card = comparison_card(terminal.data, notes, next_step)
+    tables: list[Part] = []
     if options.repeats > 1:  # asked for their spread, which the card does not show
-        return Result(data=terminal.data, body=[*comparison_scores(terminal.data), card])
-    return Result(data=terminal.data, body=[card])
+        tables.extend(comparison_scores(terminal.data))
+    tables.extend(column_tables(scores_by_name(terminal.data)))
+    return Result(data=terminal.data, body=[*tables, card])
 
 
 def cascade_command(options: CascadeOptions) -> Result:

@@ -5,14 +5,13 @@ clustered by group; the first contender is tested against each other one on the 
 """
 
 import itertools
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
-from ..errors import UsageError, suggest_name
+from ..evaluation.by_column import ColumnScores, score_by_value
 from ..evaluation.contrasts import (
     Consistency,
     Contrast,
@@ -31,14 +30,13 @@ from ..evaluation.measured import (
     count_confusions,
     measure,
     measure_units,
-    score,
     warn_if_lopsided,
 )
 from ..evaluation.plain import plain, plain_fields
-from ..evaluation.rows import JudgedRow, Tally, tally
+from ..evaluation.rows import Tally, tally
 from ..evaluation.scale import resolve, shown_metrics
 from ..evaluation.units import encode
-from ..gold.paths import has_column, read_path
+from ..gold.column_values import values_of_column
 from ..keeping.card_parts import PanelCard
 from ..keeping.paying import PaidJob
 from ..optimizers.objective import Objective
@@ -85,6 +83,7 @@ class Comparison(Shown):
         references: see :meth:`~.references.References.to_card`; empty where they were not asked for.
         warnings: which judge was asked through another adapter, and why.
         metrics: those that are shown: the tested one, then what the kind of answer is compared by.
+        by_column: the scores of each judge by the values of a column; empty where none was named.
     """
 
     metric: str
@@ -98,6 +97,7 @@ class Comparison(Shown):
     warnings: tuple[str, ...]
     metrics: tuple[str, ...]
     references: Mapping[str, object]
+    by_column: Mapping[str, ColumnScores] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         """Name the gold and the judges, each with the score that is tested."""
@@ -116,7 +116,10 @@ class Comparison(Shown):
         return comparison_tables(self.to_json())
 
     def records(self) -> list[dict[str, object]]:
-        """Return a row for each judge and metric: the mean over repeats, its interval, and the paired test."""
+        """Return a row for each judge and metric: the mean over repeats, its interval, and the paired test.
+
+        Where a column was named, a row for each judge and each of its values follows.
+        """
         tests = {(test.second, test.metric): test for test in self.tests}
         records: list[dict[str, object]] = []
         for contender in self.contenders:
@@ -130,15 +133,57 @@ class Comparison(Shown):
                 test = tests.get((contender.name, metric))
                 record["p"] = None if test is None else test.p
                 records.append(record)
+        if not self.by_column:
+            return records
+        column = next(iter(self.by_column.values())).column
+        records = [{**record, column: None, "cases": self.cases} for record in records]
+        for contender in self.contenders:
+            name: dict[str, object] = {"judge": contender.name, "model": contender.model}
+            for record in _column_records(name, self.by_column[contender.name]):
+                records.append({**record, "p": None})
         return records
 
     def to_json(self) -> dict[str, Any]:
         """Return everything as plain JSON types."""
-        return {**plain_fields(self, "contenders"), "judges": plain(self.contenders)}
+        values = {**plain_fields(self, "contenders", "by_column"), "judges": plain(self.contenders)}
+        if self.by_column:
+            values["by_column"] = plain(self.by_column)
+        return values
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparing(Experiment):
+class ScoredByColumn(Experiment):
+    """An experiment whose rows are scored by the values of a column, too, where one is named."""
+
+    column: str = ""  # the column of the gold; empty for none
+
+    def __post_init__(self) -> None:
+        """Refuse a column by which no rows can be scored, before a model is asked."""
+        super().__post_init__()
+        if self.column:
+            _ = self._values_of_cases  # it raises
+
+    @cached_property
+    def _values_of_cases(self) -> list[str]:
+        """The value that each case has in the column."""
+        return values_of_column(self.cases, self.column, self.gold.name)
+
+    def score_by_column(self, judge: Judge, answers: Answers) -> ColumnScores | None:
+        """Return a contender's scores by the values of the column, most rows first; ``None`` without a column.
+
+        Args:
+            judge: the one whose metric is used.
+            answers: the contender's.
+        """
+        if not self.column:
+            return None
+        return score_by_value(
+            self.column, self._values_of_cases, answers.repeats, judge.metric, judge.comparison
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparing(ScoredByColumn):
     """Judges of which the first is tested against each other one."""
 
     seed: int = 0  # of the permutation test
@@ -151,8 +196,12 @@ class Comparing(Experiment):
         """Return the comparison of all contenders; its tests are corrected together."""
         tested = resolve(self.scored.metric, self.scored.comparison).name
         contenders, warnings = [], []
+        by_column: dict[str, ColumnScores] = {}
         for contender in answers:
             contenders.append(_result_of(contender, self.scored))
+            column_scores = self.score_by_column(self.scored, contender)
+            if column_scores is not None:
+                by_column[contender.name] = column_scores
             if contender.other_adapter:
                 warnings.append(f"{contender.name}: {contender.other_adapter}")
         tests = []
@@ -177,6 +226,7 @@ class Comparing(Experiment):
             opening=self.opening.number,
             references=reference_card,
             metrics=tuple(metrics),
+            by_column=by_column,
         )
 
     def _tests(self, first: Answers, second: Answers) -> list[Contrast]:
@@ -190,6 +240,17 @@ class Comparing(Experiment):
             first_rows, second_rows, judge.comparison, seed=self.seed, alpha=alpha
         )
         return [test, *tests_by_criterion]
+
+
+def _column_records(name: Mapping[str, object], scores: ColumnScores) -> list[dict[str, object]]:
+    """Return a row for each value of a column; ``name`` has the fields that say whose scores they are."""
+    records: list[dict[str, object]] = []
+    for value in scores.values:
+        figures = score_record(value.score)
+        records.append(
+            {**name, "metric": scores.metric, **figures, scores.column: value.value, "cases": value.cases}
+        )
+    return records
 
 
 def _result_of(answers: Answers, judge: Judge) -> ContenderResult:
@@ -229,25 +290,6 @@ class Disagreement:
     wrong: str  # in words, what people said and what the judge did
     reasoning: str  # the judge's, empty if it gives none
     error: str  # why there is no usable answer, empty if there is one
-
-
-@dataclass(frozen=True, kw_only=True)
-class ValueScore:
-    """The score of the rows that have one value in a column."""
-
-    value: str  # empty where a row has none
-    cases: int  # rows with it
-    units: int  # labelled units in them
-    score: Score | None  # by the judge's own metric; ``None`` where no unit was answered
-
-
-@dataclass(frozen=True, kw_only=True)
-class ColumnScores:
-    """The scores of a judge by the values of a column."""
-
-    column: str
-    metric: str  # the name of the judge's own metric
-    values: tuple[ValueScore, ...]  # those with most rows first
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -299,25 +341,14 @@ class Evaluation(Shown):
     def records(self) -> list[dict[str, object]]:
         """Return a row for each metric, and one for each value of a column that was named."""
         records: list[dict[str, object]] = []
-        name = {"judge": self.judge, "model": self.model}
+        name: dict[str, object] = {"judge": self.judge, "model": self.model}
         for metric, metric_score in self.measured.scores.items():
             records.append({**name, "metric": metric, **score_record(metric_score)})
         if self.by_column is None:
             return records
         column = self.by_column.column
         records = [{**record, column: None, "cases": self.cases} for record in records]
-        for value in self.by_column.values:
-            figures = score_record(value.score)
-            records.append(
-                {
-                    **name,
-                    "metric": self.by_column.metric,
-                    **figures,
-                    column: value.value,
-                    "cases": value.cases,
-                }
-            )
-        return records
+        return records + _column_records(name, self.by_column)
 
     def __getitem__(self, metric: str) -> Score:
         """Return the score of a metric."""
@@ -335,71 +366,13 @@ class Evaluation(Shown):
         return values
 
 
-_MOST_VALUES = 50
-"""The most values of a column whose rows are scored; each of more values would have too few rows."""
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?!\d)")
-
-
 @dataclass(frozen=True, kw_only=True)
-class Evaluating(Experiment):
+class Evaluating(ScoredByColumn):
     """One judge, asked once about every row that it was not compiled on."""
-
-    column: str = ""  # the column of the gold by whose values the rows are scored too; empty for none
 
     kind: ClassVar[str] = "evaluate"
     chooses: ClassVar[bool] = False  # nobody selects among judges by it, so no sealed row is opened
     fewest: ClassVar[int] = 1  # one judge, asked once
-
-    def __post_init__(self) -> None:
-        """Refuse a column by which no rows can be scored, before a model is asked."""
-        super().__post_init__()
-        if self.column:
-            _ = self.values_of_cases  # it raises
-
-    @cached_property
-    def values_of_cases(self) -> list[str]:
-        """The value that each case has in the column :attr:`column`.
-
-        Raises:
-            UsageError: no row has the column, or it has a value of its own in nearly every row.
-        """
-        values: list[str] = []
-        columns: dict[str, None] = {}
-        has_values = False
-        for case in self.cases:
-            row = case.source_row or case.row
-            columns.update(dict.fromkeys(row))
-            has_values = has_values or has_column(row, self.column)
-            value = read_path(row, self.column)
-            values.append("" if value is None else str(value))
-        if not has_values:
-            hint = suggest_name(self.column, columns)
-            raise UsageError(f"--by {self.column}: no row of {self.gold.name} has this column", hint=hint)
-        if len(set(values)) > _MOST_VALUES:
-            raise UsageError(
-                f"--by {self.column}: {self.gold.name} has {len(set(values))} values in this column",
-                hint=_hint_of_many(values),
-            )
-        return values
-
-    def _scores_by_value(self, judge: Judge, rows: Sequence[JudgedRow]) -> ColumnScores | None:
-        """Return the score of the rows with each value of the column, most rows first; ``None`` without a column."""
-        if not self.column:
-            return None
-        metric = resolve(judge.metric, judge.comparison)
-        rows_by_value: dict[str, list[JudgedRow]] = {}
-        for value, row in zip(self.values_of_cases, rows, strict=True):
-            rows_by_value.setdefault(value, []).append(row)
-        scores: list[ValueScore] = []
-        for value, value_rows in sorted(rows_by_value.items(), key=lambda entry: (-len(entry[1]), entry[0])):
-            counts = tally(value_rows)
-            value_score = None
-            if counts.units.answered:
-                value_score = score(encode(judge.comparison, value_rows), metric)
-            scores.append(
-                ValueScore(value=value, cases=len(value_rows), units=counts.units.labelled, score=value_score)
-            )
-        return ColumnScores(column=self.column, metric=metric.name, values=tuple(scores))
 
     def conclude(self, job: PaidJob, answers: Sequence[Answers], on_case: Callable[[], None]) -> Any:
         """Return the evaluation of the one judge."""
@@ -433,7 +406,7 @@ class Evaluating(Experiment):
             references=references.to_card(),
             panel=describe_panel(judge.answer.scale, judged.verdicts),
             by=dict(members),
-            by_column=self._scores_by_value(judge, rows),
+            by_column=self.score_by_column(judge, judged),
             warnings=tuple(warnings),
         )
 
@@ -458,22 +431,6 @@ class Evaluating(Experiment):
             ranked.append((outcome.score, -_least_agreement(verdict), disagreement))
         ranked.sort(key=lambda entry: entry[:2])
         return tuple(disagreement for _, _, disagreement in ranked)
-
-
-def _hint_of_many(values: Sequence[str]) -> str:
-    """Return which column to name instead of one with too many values; of dates, one with their months or years."""
-    few = f"name a column with {_MOST_VALUES} values at most"
-    filled = [value for value in values if value]
-    if not all(map(_DATE.match, filled)):
-        return f"{few}, such as a language or a source"
-    months = sorted({value[:7] for value in filled})
-    period, example = "month", months[0]
-    if len(months) > _MOST_VALUES:
-        period, example = "year", months[0][:4]
-    return (
-        f"{few}: these are dates from {months[0]} to {months[-1]}, so add a column with the {period}, such as "
-        f"{example}, to the rows and name that one"
-    )
 
 
 def _least_agreement(verdict: Verdict) -> float:

@@ -1,10 +1,12 @@
-"""The report page of a version, of a file of verdicts, or of a saved result."""
+"""The report page of a version, of an evaluation or a comparison, or of a file of verdicts."""
 
+import json
 import os
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..errors import GoldError, checked, in_words_of_caller
+from ..errors import GoldError, UsageError, checked, in_words_of_caller
 from ..gold.goldset import Gold
 from ..gold.mapping import RowMapping
 from ..gold.writing import write_whole
@@ -16,7 +18,9 @@ from ..report.artifact import ArtifactReport
 from ..report.document import Document
 from ..report.judged import cascade_report, saved_report
 from ..report.page import as_page
+from ..report.results import is_result, result_report
 from ..runs.outputs import lines_in
+from .comparing import Comparison, Evaluation
 from .compiling import Compiled
 from .gold_origins import gold_source
 from .surface import GoldLike, open_store, read_gold
@@ -39,24 +43,31 @@ class Report:
 
 @checked
 def write_report(
-    subject: str | os.PathLike[str] | Artifact | Compiled,
+    subject: str | os.PathLike[str] | Artifact | Compiled | Evaluation | Comparison,
     output: str | os.PathLike[str] | None = None,
     *,
     gold: GoldLike | None = None,
+    by: str = "",
     store: str | os.PathLike[str] | Store | None = None,
 ) -> Report:
-    """Make the report of a version, of what :func:`jurist.run` wrote, or of a saved result.
+    """Make the report of a version, of an evaluation or a comparison, or of what :func:`jurist.run` wrote.
 
     Args:
-        subject: ``JUDGE`` or ``JUDGE@VERSION``, a version, what was compiled, or a file of verdicts or of ``--output``.
+        subject: ``JUDGE`` or ``JUDGE@VERSION``, a version, what was compiled, an evaluation or a comparison, or a file
+            of ``evaluate --output`` or ``compare --output`` or of verdicts.
         output: the page to write; default: none.
         gold: the gold of the proof, where it is not found again by itself, as that of rows in Python.
+        by: of a version, the name of a column of its gold: the sealed rows with each value are scored, too. An
+            evaluation and a comparison have the column that they were made with.
         store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
 
     Raises:
-        ArtifactError: no such version. JuristError: it was never proven. GoldError: ``gold`` is other gold.
+        ArtifactError: no such version.
+        JuristError: it was never proven.
+        UsageError: the rows cannot be scored by the column.
+        GoldError: ``gold`` is other gold.
     """
-    report = make_report(subject, open_store(store), gold)
+    report = make_report(subject, open_store(store), gold, by=by)
     if output is None:
         return report
     write_whole(report.page, Path(output))
@@ -64,19 +75,28 @@ def write_report(
 
 
 def make_report(
-    subject: str | os.PathLike[str] | Artifact | Compiled,
+    subject: str | os.PathLike[str] | Artifact | Compiled | Evaluation | Comparison,
     store: Store,
     gold: GoldLike | None = None,
     store_words: str = "",
+    by: str = "",
 ) -> Report:
     """Return a report without writing it; ``store_words`` are the options by which its commands find the store."""
-    if isinstance(subject, str | os.PathLike) and Path(subject).suffix in _FILES:
-        path = Path(subject)
-        return _report_of(saved_report(path, (line for _, line in lines_in(path))))
+    document = _saved_document(subject)
+    if document is not None:
+        if by:
+            hint = f"name it where the rows are judged: jurist evaluate JUDGE --gold GOLD --by {by} --output F.json"
+            raise UsageError(f"--by {by} is of a version, and this is none", hint=hint)
+        return _report_of(document)
+    assert not isinstance(subject, Evaluation | Comparison)
     if isinstance(subject, Compiled):
         subject = subject.artifact
     artifact = subject if isinstance(subject, Artifact) else store.load(os.fspath(subject))
-    cascade = artifact.about.cascade
+    about = artifact.about
+    if by and (about.cascade or about.decision.keeps_basic or about.refit is not None):
+        hint = f"jurist evaluate {artifact.ref} --gold GOLD --by {by} scores other rows"
+        raise UsageError(f"--by {by}: {artifact.ref} has no sealed test of its own", hint=hint)
+    cascade = about.cascade
     if cascade is not None and cascade.found:
         return _report_of(cascade_report(artifact, cascade.found))
     judge = compiled_judge_of(artifact, store)
@@ -87,9 +107,25 @@ def make_report(
         store=store,
         gold=proof_gold,
         no_gold=problem,
+        column=by,
         store_option=store_words,
     )
     return _report_of(artifact_report.document(), problem)
+
+
+def _saved_document(subject: object) -> Document | None:
+    """Return the report of a result, or of a file of one or of verdicts; ``None`` for a version."""
+    if isinstance(subject, Evaluation | Comparison):
+        return result_report(subject.to_json())
+    if not isinstance(subject, str | os.PathLike) or Path(subject).suffix not in _FILES:
+        return None
+    path = Path(subject)
+    if path.suffix == ".json":
+        with suppress(OSError, ValueError):
+            data = json.loads(path.read_bytes())
+            if is_result(data):
+                return result_report(data, path.name)
+    return saved_report(path, (line for _, line in lines_in(path)))
 
 
 def _report_of(document: Document, problem: str = "") -> Report:

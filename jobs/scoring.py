@@ -108,6 +108,7 @@ def compare(
     *,
     models: ModelLike | Sequence[ModelLike] | None = None,
     repeats: Count = 1,
+    by: str = "",
     seed: Seed = 0,
     **asking: Unpack[Asking],
 ) -> Comparison:
@@ -118,6 +119,7 @@ def compare(
         gold: labelled rows; see :data:`GoldLike`. Rows that an artifact was compiled on are left out, and counted.
         models: the models with each of which every judge that is given by name is asked; default: ``offline``.
         repeats: the number of times that everything is asked, 1 or more, with other draws each (FECT section 3.1: 10).
+        by: as for :func:`evaluate`.
         seed: the seed of the permutation test.
         asking: ``budget``, hard limits for everything together; ``mapping``, what the gold calls columns and labels;
             ``raters`` and ``merge``, the columns of several raters and the rule that merges them;
@@ -134,7 +136,7 @@ def compare(
         StoppedError: Ctrl-C or a limit; paid answers are kept.
         ModelError: a model cannot be used at all.
     """
-    how: dict[str, Any] = {"repeats": repeats, "seed": seed}
+    how: dict[str, Any] = {"repeats": repeats, "column": by, "seed": seed}
     comparison: Comparison = _measured(Comparing, judges, models, gold, asking, title="comparing", **how)
     return comparison
 

@@ -13,12 +13,14 @@ from functools import cached_property
 from itertools import zip_longest
 
 from ..cases import Case
-from ..errors import JuristError, plural
+from ..errors import JuristError, UsageError, plural
 from ..evaluation.agreement import Ceiling
+from ..evaluation.by_column import score_by_value
 from ..evaluation.measured import class_scores, count_confusions
 from ..evaluation.plain import plain
 from ..evaluation.rows import JudgedRow
 from ..evaluation.votes import Sampling
+from ..gold.column_values import values_of_column
 from ..gold.goldset import Gold
 from ..gold.raters import ceiling_of, rated_in_test
 from ..keeping.artifact_card import Artifact, read_proof_rows
@@ -28,6 +30,7 @@ from ..keeping.card_parts import ConstantCard, ProofFigures
 from ..keeping.records import ProofRecord
 from ..programs.judge import Judge
 from ..programs.state import PromptState
+from .by_column import column_section
 from .differing import KEPT_PROMPT, basic_state, change_words, prompt_changes, sign_of
 from .document import Cases, Document, Link, Part, Section, Tone
 from .judged import SYSTEMS, paired_cases
@@ -102,6 +105,7 @@ class ArtifactReport:
     store: Store  # for the basic prompt of artifacts without a history
     gold: Gold | None  # the set that it was proven on, if that could be read
     no_gold: str = ""  # why not, if not
+    column: str = ""  # the column of the gold by whose values the sealed rows are scored, too; empty for none
     store_option: str = ""  # what commands must be given to find the artifact, with a space before it
 
     def document(self) -> Document:
@@ -129,6 +133,7 @@ class ArtifactReport:
             lead=self._lead(figures),
             front=self._front_sections(figures.metric, basic),
             sections=[self._plots_section(figures.metric)]
+            + self._column_sections()
             + self._open_sections(basic)
             + self._folded_sections(figures.metric),
         )
@@ -236,6 +241,38 @@ class ArtifactReport:
             threshold = self._sampling.threshold if self._sampling.by_probability else None
             plots += threshold_plot(self._cuts[::-1], threshold)
         return Section("plots", "Plots", plots)
+
+    def _column_sections(self) -> list[Section]:
+        """Return the section of both prompts' scores by the values of the column; none where no column was named.
+
+        Raises:
+            UsageError: the gold cannot be read, or its rows cannot be scored by the column.
+        """
+        if not self.column:
+            return []
+        cases_by_id: dict[str, Case] = {}
+        if self.gold is not None:
+            cases_by_id = {case.id: case for case in self.gold.cases}
+        places: list[int] = []
+        for place, record in enumerate(self._proof):
+            if record.case in cases_by_id:
+                places.append(place)
+        if self.gold is None or not places:
+            problem = self.no_gold
+            if not problem:
+                problem = (
+                    f"its gold no longer holds the cases of {self.artifact.ref}; name the gold with --gold"
+                )
+            raise UsageError(f"--by {self.column}: {problem}")
+        cases = [cases_by_id[self._proof[place].case] for place in places]
+        values = values_of_column(cases, self.column, self.gold.name)
+        scores: dict[str, object] = {}
+        for system in _SHOWN_SYSTEMS:
+            rows = [self._systems[system][place] for place in places]
+            scores[system] = score_by_value(
+                self.column, values, [rows], self.judge.metric, self.judge.comparison
+            )
+        return column_section(plain(scores), _SHOWN_SYSTEMS[0])
 
     def _open_sections(self, basic: PromptState) -> list[Section]:
         """Return the sections below the first screen that are seen at once: errors, cases, prompt."""

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from ..text.terms import shorten
 from .document import Plot
@@ -28,6 +28,8 @@ _LETTER = 6.4  # the width of a letter, about
 _LINE = 13  # the height of a line of text
 _NAME_LETTERS = 33
 _GROUP_LETTERS = 17
+_LEGEND_LETTERS = 48
+_SHIFTED = 4.5  # at most, from the line of a group
 _MOST_GROUPS = 24
 _TICKS = 5
 _LINES = ("curve", "dotted", "best")
@@ -78,11 +80,10 @@ class SearchPoint:
 
 @dataclass(frozen=True, kw_only=True)
 class GroupScore:
-    """The scores of both prompts in one group of the sealed test."""
+    """The scores of the systems in one group of rows."""
 
     group: str
-    basic: float  # 0 to 1
-    compiled: float  # 0 to 1
+    values: tuple[float | None, ...]  # of each system; ``None`` where it has no answer there
     units: int
 
 
@@ -147,8 +148,17 @@ def _tick_step(span: float) -> float:
     return 10 * power
 
 
-def forest_plot(metric: str, bars: Sequence[ScoreBar]) -> list[Plot]:
-    """Return the scores of all that answered the same rows, below each other; nothing for fewer than two."""
+def forest_plot(
+    metric: str, bars: Sequence[ScoreBar], main_name: str = "compiled", rows_name: str = "sealed rows"
+) -> list[Plot]:
+    """Return the scores of all that answered the same rows, below each other; nothing for fewer than two.
+
+    Args:
+        metric: the name of the scores.
+        bars: a score for each that answered.
+        main_name: the name of the main one.
+        rows_name: what the rows are.
+    """
     if len(bars) < 2:
         return []
     ends: list[float] = []
@@ -172,9 +182,9 @@ def forest_plot(metric: str, bars: Sequence[ScoreBar]) -> list[Plot]:
         marks.append(_text(8, height + 16, shorten(bar.name, _NAME_LETTERS), kind=kind))
         marks.append(_text(_WIDTH - 8, height + 16, figures, "end", kind=kind))
         rows.append([bar.name, figures, bar.note or "-"])
-    figures_table = table("", ["", f"{metric} [95 % interval]", "compiled is"], rows)
+    figures_table = table("", ["", f"{metric} [95 % interval]", f"{main_name} is"], rows)
     description = (
-        f"{metric} with its 95 % interval, all on the same sealed rows. The dashed line is compiled."
+        f"{metric} with its 95 % interval, all on the same {rows_name}. The dashed line is {main_name}."
     )
     return [_plot("Against what else answers the same rows", description, bottom + 40, marks, figures_table)]
 
@@ -200,7 +210,7 @@ def reliability_plot(points: Sequence[ReliabilityPoint]) -> list[Plot]:
         marks.append(
             _dot(across.place(point.probability), up.place(point.positive_share), radius, kind, words)
         )
-    marks += _legend([(name, "main" if name == main else "hollow") for name in _systems(points)])
+    marks += _legend([(name, "main" if name == main else "hollow") for name in _systems(points)]).marks
     rows = []
     for point in points:
         rows.append([point.system, f"{point.probability:.2f}", f"{point.positive_share:.2f}", point.units])
@@ -239,7 +249,7 @@ def threshold_plot(points: Sequence[ThresholdPoint], chosen: float | None) -> li
         description += f" The dashed line is the threshold that decides, {chosen:.2f}."
     marks.append(_path(precision, "curve"))
     marks.append(_path(recall, "dotted"))
-    marks += _legend([("precision", "curve"), ("recall", "dotted")])
+    marks += _legend([("precision", "curve"), ("recall", "dotted")]).marks
     columns = ["probable at least", "units found", "precision", "recall"]
     return [_plot("Which threshold?", description, _HEIGHT, marks, table("", columns, rows))]
 
@@ -270,49 +280,113 @@ def search_plot(metric: str, points: Sequence[SearchPoint]) -> list[Plot]:
         rows.append([name, f"{point.calls:,}", f"{point.gain:+.3f}"])
     steps.append((_RIGHT, up.place(best)))
     marks.append(_path(steps, "best"))
-    marks += _legend([("a candidate", "hollow"), ("the chosen one", "main"), ("best so far", "best")])
+    marks += _legend([("a candidate", "hollow"), ("the chosen one", "main"), ("best so far", "best")]).marks
     description = f"The gain in {metric} of {len(points)} candidates over the basic prompt, by train and dev."
     columns = ["candidate", "calls before", "estimated gain"]
     return [_plot("Gain against calls", description, _HEIGHT, marks, table("", columns, rows))]
 
 
-def group_plot(scores: Sequence[GroupScore], meaning: str) -> list[Plot]:
-    """Return basic against compiled in each group, the lowest first; nothing for fewer than two groups.
+def group_plot(
+    scores: Sequence[GroupScore],
+    meaning: str,
+    *,
+    systems: Sequence[str] = ("basic", "compiled"),
+    main: str = "compiled",
+    noun: str = "group",
+    figures: Table | None = None,
+) -> list[Plot]:
+    """Return the scores of systems in each group; nothing for fewer than two groups.
 
     Args:
-        scores: a score for each group.
+        scores: the scores in each group; the first that have room are drawn, of those without ``figures`` the lowest.
         meaning: what the scores are, such as ``share of units that are right``.
+        systems: the names of those that are scored, in the order of the values.
+        main: the one that the plot is about.
+        noun: what a group is, such as a language.
+        figures: the table below the plot, with the groups in their order, those with most rows first; default: the
+            drawn scores, the lowest first, and a line between two systems, red where the main one is lower.
     """
     if len(scores) < 2:
         return []
-    lowest = sorted(scores, key=lambda score: (score.compiled, score.basic, score.group))[:_MOST_GROUPS]
-    axis = _Axis(low=0, high=1, start=128, end=_RIGHT, step=0.2)
-    bottom = _TOP + 18 * len(lowest)
-    marks = _horizontal_axis(axis, _TOP - 6, bottom, meaning)
+    place_of_main = list(systems).index(main)
+    has_lines = figures is None and len(systems) == 2
+    drawn = scores
+    if figures is None:
+        drawn = sorted(scores, key=lambda score: _lowest_first(score, place_of_main))
+    drawn = drawn[:_MOST_GROUPS]
+    kinds = _kinds_of_systems(systems, main)
+    legend = _legend([(name, kinds[place]) for place, name in enumerate(systems)])
+    top = _TOP + _LINE * (legend.lines - 1)
+    axis = _group_axis(drawn)
+    # Without a line between them, marks of equal scores would hide each other.
+    shifts = [0.0] * len(systems)
+    if figures is not None and len(systems) > 1:
+        shifts = [_SHIFTED * (2 * place / (len(systems) - 1) - 1) for place in range(len(systems))]
+    bottom = top + 18 * len(drawn)
+    marks = _horizontal_axis(axis, top - 6, bottom, meaning)
     rows = []
-    for place, score in enumerate(lowest):
-        height = _TOP + 18 * place + 6
-        basic_place, compiled_place = axis.place(score.basic), axis.place(score.compiled)
-        name = score.group or "no group"
+    for place, score in enumerate(drawn):
+        height = top + 18 * place + 6
+        name = score.group or f"no {noun}"
         marks.append(_text(120, height + 4, shorten(name, _GROUP_LETTERS), "end"))
-        marks.append(
-            _line(
-                basic_place,
-                height,
-                compiled_place,
-                height,
-                "worse" if compiled_place < basic_place else "main",
-            )
-        )
-        marks.append(_dot(basic_place, height, 4, "hollow", f"{name}, basic: {score.basic:.0%}"))
-        marks.append(_dot(compiled_place, height, 4, "main", f"{name}, compiled: {score.compiled:.0%}"))
-        rows.append([name, f"{score.basic:.2f}", f"{score.compiled:.2f}", score.units])
-    marks += _legend([("basic", "hollow"), ("compiled", "main")])
-    description = f"The {meaning} in each group, basic and compiled. A red line: compiled is lower."
-    if len(lowest) < len(scores):
-        description = f"The {meaning} in the {len(lowest)} groups of {len(scores)} where compiled has least."
-    columns = ["group", "basic", "compiled", "units"]
-    return [_plot("By group", description, bottom + 40, marks, table("", columns, rows))]
+        if has_lines:
+            marks += _line_between(axis, height, score.values, place_of_main)
+        cells = []
+        for system, kind, shift, value in zip(systems, kinds, shifts, score.values, strict=True):
+            cells.append("-" if value is None else f"{value:.2f}")
+            if value is not None:
+                words = f"{name}, {system}: {value:.2f}"
+                marks.append(_dot(axis.place(value), height + shift, 4, kind, words))
+        rows.append([name, *cells, score.units])
+    marks += legend.marks
+    description = f"The {meaning} in each {noun}, {' and '.join(systems)}."
+    if has_lines:
+        description += f" A red line: {main} is lower."
+    if len(drawn) < len(scores):
+        which = f"where {main} has least" if figures is None else "with most rows"
+        description = f"The {meaning} in the {len(drawn)} {noun}s of {len(scores)} {which}."
+    title = f"By {noun}" if figures is None else figures.title
+    figures = figures or table("", [noun, *systems, "units"], rows)
+    return [_plot(title, description, bottom + 40, marks, figures)]
+
+
+def _lowest_first(score: GroupScore, place_of_main: int) -> tuple[float, list[float], str]:
+    """Return the key by which groups are sorted: the value of the main system, then all others, then the name."""
+    values = [-math.inf if value is None else value for value in score.values]
+    return values[place_of_main], values, score.group
+
+
+def _kinds_of_systems(systems: Sequence[str], main: str) -> list[str]:
+    """Return the kind of mark of each system; from the third beside the main one on, all have the same."""
+    kinds = []
+    for system in systems:
+        if system == main:
+            kinds.append("main")
+        else:
+            kinds.append("other" if "hollow" in kinds else "hollow")
+    return kinds
+
+
+def _group_axis(scores: Sequence[GroupScore]) -> _Axis:
+    """Return the axis of scores in groups: from 0 to 1 where all lie there."""
+    start = 128
+    values: list[float] = []
+    for score in scores:
+        values.extend(value for value in score.values if value is not None)
+    if all(0 <= value <= 1 for value in values):
+        return _Axis(low=0, high=1, start=start, end=_RIGHT, step=0.2)
+    return _Axis.over(values, start, _RIGHT)
+
+
+def _line_between(
+    axis: _Axis, height: float, values: Sequence[float | None], place_of_main: int
+) -> list[str]:
+    """Return the line between the marks of two systems, which has another colour where the main one is lower."""
+    main, other = values[place_of_main], values[1 - place_of_main]
+    if main is None or other is None:
+        return []
+    kind = "worse" if main < other else "main"
+    return [_line(axis.place(other), height, axis.place(main), height, kind)]
 
 
 def price_plot(metric: str, price: str, points: Sequence[PricePoint]) -> list[Plot]:
@@ -405,18 +479,29 @@ def _both_axes(across: _Axis, up: _Axis, name: str) -> list[str]:
     return marks
 
 
-def _legend(entries: Sequence[tuple[str, str]]) -> list[str]:
-    """Return a line that names the marks of a drawing: of each a name, and the kind of its mark."""
+class _Legend(NamedTuple):
+    """The marks of a legend, and how many lines they take."""
+
+    marks: list[str]
+    lines: int
+
+
+def _legend(entries: Sequence[tuple[str, str]]) -> _Legend:
+    """Return the lines that name the marks of a drawing: of each a name, and the kind of its mark."""
     marks = []
-    x = 8.0
+    x, y, lines = 8.0, 9.0, 1
     for name, kind in entries:
+        name = shorten(name, _LEGEND_LETTERS)
+        width = 33 + len(name) * _LETTER
+        if x > 8 and x + width > _WIDTH:
+            x, y, lines = 8.0, y + _LINE, lines + 1
         if kind in _LINES:
-            marks.append(_line(x, 9, x + 16, 9, kind))
+            marks.append(_line(x, y, x + 16, y, kind))
         else:
-            marks.append(_dot(x + 8, 9, 4, kind))
-        marks.append(_text(x + 21, 13, name, kind="tick"))
-        x += 33 + len(name) * _LETTER
-    return marks
+            marks.append(_dot(x + 8, y, 4, kind))
+        marks.append(_text(x + 21, y + 4, name, kind="tick"))
+        x += width
+    return _Legend(marks, lines)
 
 
 def _text(x: float, y: float, text: str, anchor: Anchor = "start", kind: str = "") -> str:

@@ -139,8 +139,10 @@ def proof_group_plot(
         scores.append(
             GroupScore(
                 group=group,
-                basic=sum(first for first, _ in pairs) / len(pairs),
-                compiled=sum(second for _, second in pairs) / len(pairs),
+                values=(
+                    sum(first for first, _ in pairs) / len(pairs),
+                    sum(second for _, second in pairs) / len(pairs),
+                ),
                 units=len(pairs),
             )
         )

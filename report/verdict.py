@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ..errors import plural
 from ..evaluation.disagreements import foresee_labels
 from ..evaluation.scale import resolve
 from ..gold.rows import label_keys
@@ -291,7 +292,7 @@ def comparison_card(data: ResultData, notes: Sequence[str], next_step: str) -> V
     judges, tests = data["judges"], data["tests"]
     decisions = [test["words"] for test in tests]
     if not decisions:
-        decisions = [f"{len(judges)} judges on {data['gold']}, nothing was tested"]
+        decisions = [f"{plural(len(judges), 'judge')} on {data['gold']}, nothing was tested"]
     scores_by_name: dict[str, Scores] = {}
     prices = {}
     for judge in judges:

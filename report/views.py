@@ -1,11 +1,10 @@
 """What a result shows, from its JSON alone: the same tables and lines in a terminal and in a notebook."""
 
-from collections.abc import Sequence
-
 from ..errors import plural
 from ..keeping.artifact_card import Artifact
 from ..keeping.card_parts import CascadeFound, CountsCard, ScoreCard
 from ..text.terms import shorten
+from .by_column import column_tables, scores_by_name
 from .document import readable_text
 from .render import html_of
 from .scores import (
@@ -16,7 +15,6 @@ from .scores import (
     counts_line,
     differing_words,
     joint_spend_line,
-    metric_cell,
     reference_tables,
     references_in,
     rows_words,
@@ -36,13 +34,12 @@ _WORST = 5
 
 def evaluation_parts(data: ResultData) -> list[Table | str]:
     """Return the result of one judge on gold, with the worst disagreements."""
-    judge, metric, disagreements = data["judge"], data["metric"], data["disagreements"]
+    judge, metric = data["judge"], data["metric"]
     parts: list[Table | str] = list(evaluation_tables(data))
     parts += reference_tables(references_in(data.get("references")), metric, " on the same cases")
     parts += class_table("each class against the rest", data["classes"])
     parts += confusion_table(judge, data["confusion"])
-    if disagreements:
-        parts.append(_disagreement_table(disagreements))
+    parts += disagreement_tables(data)
     parts.append(counts_line(judge, CountsCard.model_validate(data["counts"])))
     parts.append(differing_words(data))
     parts += warning_lines(data)
@@ -56,24 +53,15 @@ def evaluation_tables(data: ResultData) -> list[Table]:
     """Return the table of a judge's scores, and that of its score by the values of a column, if one was named."""
     judge, metric = data["judge"], data["metric"]
     title = f"{judge} on {rows_words(data)}"
-    return [scores_table(title, {judge: scores_in(data["scores"])}, metric), *column_table(data)]
+    scores = {judge: scores_in(data["scores"])}
+    return [scores_table(title, scores, metric), *column_tables(scores_by_name(data))]
 
 
-def column_table(data: ResultData) -> list[Table]:
-    """Return the table of a judge's score by the values of a column; none where no column was named."""
-    by_column = data.get("by_column")
-    if by_column is None:
+def disagreement_tables(data: ResultData) -> list[Table]:
+    """Return the table of the worst disagreements, a row each; none where there is none."""
+    disagreements = data["disagreements"]
+    if not disagreements:
         return []
-    rows = []
-    for value in by_column["values"]:
-        score_cell = metric_cell(scores_in({"score": value["score"]})["score"])
-        rows.append([value["value"] or "(empty)", value["cases"], value["units"], score_cell])
-    column, metric = by_column["column"], by_column["metric"]
-    return [table(f"{metric} by {column}", [column, "cases", "labelled units", metric], rows)]
-
-
-def _disagreement_table(disagreements: Sequence[ResultData]) -> Table:
-    """Return the worst disagreements, a row each."""
     rows = []
     for case in disagreements[:_WORST]:
         inputs = []
@@ -89,7 +77,7 @@ def _disagreement_table(disagreements: Sequence[ResultData]) -> Table:
         )
     title = f"the worst disagreements, {len(rows)} of {len(disagreements)}"
     columns = ["row", "difference", "reasoning", "inputs"]
-    return table(title, columns, rows, layout="records")
+    return [table(title, columns, rows, layout="records")]
 
 
 def comparison_parts(data: ResultData, *notes: str) -> list[Table | str]:
@@ -99,11 +87,11 @@ def comparison_parts(data: ResultData, *notes: str) -> list[Table | str]:
     """
     judges, tests = data["judges"], data["tests"]
     parts: list[Table | str] = list(comparison_scores(data))
+    parts += column_tables(scores_by_name(data))
     references = references_in(data.get("references"))
     parts += reference_tables(references, data["metric"], " on the same cases")
-    parts.append(_answer_table(data))
-    if tests:
-        parts.append(_test_table(data))
+    parts.append(answer_table(data))
+    parts += paired_test_tables(data)
     parts += notes
     parts += [test["words"] for test in tests]
     parts += warning_lines(data, *tests)
@@ -122,11 +110,8 @@ def comparison_scores(data: ResultData) -> list[Table]:
 
 
 def comparison_tables(data: ResultData) -> list[Table]:
-    """Return the tables of a comparison for a paper: the scores by each metric, and the paired tests."""
-    tables = comparison_scores(data)
-    if data["tests"]:
-        tables.append(_test_table(data))
-    return tables
+    """Return the tables of a comparison for a paper: scores by each metric and by a column, and the paired tests."""
+    return [*comparison_scores(data), *column_tables(scores_by_name(data)), *paired_test_tables(data)]
 
 
 def cascade_parts(search: CascadeFound) -> list[Table | str]:
@@ -216,7 +201,7 @@ def _score_table(data: ResultData, metric: str) -> Table:
     return table(f"{title}; {rows_words(data, 'a judge')}", columns, rows)
 
 
-def _answer_table(data: ResultData) -> Table:
+def answer_table(data: ResultData) -> Table:
     """Return a row for each judge and model: how consistent its answers are, their counts, and what was spent."""
     has_repeats = data["repeats"] > 1
     title, columns = "answers of units and spending", ["judge"]
@@ -238,9 +223,11 @@ def _answer_table(data: ResultData) -> Table:
     return table(title, columns, rows)
 
 
-def _test_table(data: ResultData) -> Table:
-    """Return a row for each test of two judges: its decision, both values, their difference, and p."""
+def paired_test_tables(data: ResultData) -> list[Table]:
+    """Return a table with a row for each test of two judges: its decision, both values, their difference, and p."""
     tests = data["tests"]
+    if not tests:
+        return []
     has_metrics = len({test["metric"] for test in tests}) > 1
     has_units = any(test["mcnemar"] for test in tests)
     rows = []
@@ -264,7 +251,7 @@ def _test_table(data: ResultData) -> Table:
         columns.append("units only one has right")
     columns += ["p", "p after Holm"]
     title = f"decisions: {tests[0]['test']} on the same cases, {plural(len(tests), 'test')}, Holm"
-    return table(f"{title}; unanswered units count as wrong", columns, rows)
+    return [table(f"{title}; unanswered units count as wrong", columns, rows)]
 
 
 def _interval_cell(low: float, high: float, form: str = ".3f") -> str:

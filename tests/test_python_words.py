@@ -39,6 +39,8 @@ PAIRS = {
     "try --adapter json, or a larger --model": 'try adapter="json", or a larger model=',
     "--raters ann,bob if each": 'raters="ann,bob" if each',
     "name the task: --own-answer policy": 'name the task: own_answer="policy"',
+    "--by policy: no row of gold has it": 'by="policy": no row of gold has it',
+    "--by outputs.topic-name is of a version": 'by="outputs.topic-name" is of a version',
     "--merge median is of scores": 'merge="median" is of scores',
     "compile with --no-words": "compile with words=False",
     "jurist gold check lists all, --rejects F.jsonl sets them aside": "jurist.check_gold lists all, "

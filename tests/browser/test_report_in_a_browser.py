@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from hostile import HOSTILE, reported
+from small import claims, ok, write_jsonl
 
 from jurist.report.document import Cases, Document, Section
 from jurist.report.judged import KINDS
@@ -52,6 +53,26 @@ def test_a_screen_reader_finds_its_way(
     listed = shown.get_by_role("listbox", name="cases")
     chosen = listed.get_by_role("option", selected=True)
     assert chosen.get_attribute("id") == listed.get_attribute("aria-activedescendant")
+
+
+@pytest.mark.parametrize("kind", ["evaluate", "compare"])
+@pytest.mark.parametrize(("width", "scheme"), VIEWS)
+def test_the_page_of_a_result(
+    kind: str, opened: Callable[..., Any], accessible: Callable[[Any], None], width: int, scheme: str
+) -> None:
+    rows = claims()
+    for number, row in enumerate(rows):
+        row["<b>group"] = HOSTILE[number % len(HOSTILE)]
+    write_jsonl(Path("gold.jsonl"), rows)
+    judges = ("fect:basic", "fect-3d:basic") if kind == "compare" else ("fect:basic",)
+    ok(kind, *judges, "--gold", "gold.jsonl", "--by", "<b>group", "--output", "result.json")
+    ok("report", "result.json")
+    shown = opened(Path("result.html"), width=width, scheme=scheme)
+    assert shown.evaluate("document.documentElement.scrollWidth") <= width
+    section = shown.locator("#column")
+    assert section.locator("h2").inner_text() == "By <b>group"
+    assert section.get_by_role("img").count() == 1
+    accessible(shown)
 
 
 def test_the_keyboard_alone(page: Path, opened: Callable[..., Any]) -> None:

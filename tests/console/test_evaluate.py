@@ -227,6 +227,6 @@ def test_a_column_that_says_nothing_is_refused_before_a_call(
         times = {"date": f"2025-{month:02}-{day:02}", "time": f"{1960 + number}-01-02 10:00:00"}
         rows.append({**row, **times})
     write_jsonl(Path("languages.jsonl"), rows)
-    monkeypatch.setattr("jurist.jobs.comparing._MOST_VALUES", 40)
+    monkeypatch.setattr("jurist.gold.column_values._MOST_VALUES", 40)
     refused = cli("evaluate", "fect:basic", "--gold", "languages.jsonl", "--by", column)
     assert (refused.code, words in refused.err) == (2, True), refused.err

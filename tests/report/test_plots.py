@@ -60,8 +60,8 @@ def every_plot(name: str) -> dict[str, list[Plot]]:
         ),
         "group": group_plot(
             [
-                GroupScore(group=name, basic=0.5, compiled=0.75, units=4),
-                GroupScore(group="", basic=0.5, compiled=0.25, units=4),
+                GroupScore(group=name, values=(0.5, 0.75), units=4),
+                GroupScore(group="", values=(0.5, 0.25), units=4),
             ],
             name,
         ),
@@ -118,7 +118,7 @@ def test_no_name_becomes_an_element(kind: str, text: str) -> None:
         reliability_plot([]),
         threshold_plot([ThresholdPoint(threshold=0.5, units=1, precision=1, recall=1)], None),
         search_plot("f1", [SearchPoint(name="basic", calls=0, gain=0, is_chosen=True)]),
-        group_plot([GroupScore(group="a", basic=0, compiled=1, units=1)], "share"),
+        group_plot([GroupScore(group="a", values=(0, 1), units=1)], "share"),
         price_plot("f1", "tokens", [PricePoint(name="a", price=3, value=0, low=0, high=0)] * 2),
     ],
 )
@@ -150,14 +150,12 @@ def test_the_best_so_far_never_falls(candidates: Sequence[tuple[int, float]]) ->
 
 @given(st.lists(st.tuples(SHARES, SHARES), min_size=2, max_size=60))
 def test_of_many_groups_those_with_the_least_are_shown(shares: Sequence[tuple[float, float]]) -> None:
-    scores = [
-        GroupScore(group=f"g{n}", basic=one, compiled=two, units=1) for n, (one, two) in enumerate(shares)
-    ]
+    scores = [GroupScore(group=f"g{n}", values=pair, units=1) for n, pair in enumerate(shares)]
     (plot,) = group_plot(scores, "share")
     shown = {row[0] for row in plot.table.rows}
-    left = [score.compiled for score in scores if score.group not in shown]
+    left = [score.values[1] for score in scores if score.group not in shown]
     assert len(shown) == min(24, len(scores))
-    assert all(value >= max(s.compiled for s in scores if s.group in shown) for value in left)
+    assert all(value >= max(s.values[1] for s in scores if s.group in shown) for value in left)
     assert (f"of {len(scores)}" in plot.description) == bool(left)
 
 

@@ -1,0 +1,116 @@
+"""Pages of evaluations and comparisons, and scores by a column: their figures are those of the result."""
+
+import html
+import json
+from pathlib import Path
+
+import pytest
+from proving import VERSION, compiled_house_rule
+from small import claims, cli, ok, write_jsonl
+
+import jurist
+from jurist.errors import UsageError
+from jurist.jobs.reporting import Report
+from jurist.report.document import Plot, Section
+
+ROWS = [{**row, "language": ("en", "de", "de")[place % 3]} for place, row in enumerate(claims(20, 4))]
+JUDGES = ["fect:basic", "fect-3d:basic"]
+
+
+def sections(report: Report) -> dict[str, Section]:
+    """Return the sections of a page by their names."""
+    return {section.name: section for section in report.document.sections}
+
+
+def by_column(report: Report) -> Plot:
+    """Return the plot of the section of a column, the only part there."""
+    (plot,) = sections(report)["column"].parts
+    assert isinstance(plot, Plot)
+    return plot
+
+
+def test_a_comparison_by_a_column_has_the_scores_of_each_evaluation() -> None:
+    compared = jurist.compare(JUDGES, ROWS, by="language")
+    for judge in JUDGES:
+        evaluated = jurist.evaluate(judge, ROWS, by="language")
+        assert evaluated.by_column is not None
+        assert compared.by_column[judge] == evaluated.by_column
+    frame = compared.to_frame()
+    of_values = frame[frame["language"].notna()]
+    assert list(of_values["judge"]) == [JUDGES[0]] * 2 + [JUDGES[1]] * 2
+    assert list(of_values["language"]) == ["de", "en"] * 2
+    assert of_values["p"].isna().all()
+    assert "f1 by language" in compared._repr_html_()
+    assert r"fect-3d:basic" in compared.to_latex()
+    assert json.dumps(compared.to_json()["by_column"])
+    assert "by_column" not in jurist.compare(JUDGES, ROWS).to_json()
+
+
+def test_over_repeats_the_score_of_a_value_is_the_mean() -> None:
+    by_value = jurist.compare("fect:basic", ROWS, repeats=3, by="language").by_column["fect:basic"]
+    german = [row for row in ROWS if row["language"] == "de"]
+    alone = jurist.compare("fect:basic", german, repeats=3).contenders[0]
+    (score,) = [value.score for value in by_value.values if value.value == "de"]
+    assert score == alone.scores[by_value.metric]
+
+
+def test_commands_print_the_scores_of_a_column_once() -> None:
+    write_jsonl(Path("gold.jsonl"), ROWS)
+    command = ("compare", *JUDGES, "--gold", "gold.jsonl", "--by", "language")
+    for options in ((), ("--verbose",), ("--repeats", "2")):
+        assert ok(*command, *options).out.count("f1 by language") == 1
+    refused = cli(*command[:-1], "langage")
+    assert refused.code == 2
+    assert "--by langage: no row of gold has this column; did you mean language?" in refused.err
+
+
+@pytest.mark.parametrize("kind", ["evaluate", "compare"])
+def test_the_page_of_a_result_has_its_figures(kind: str) -> None:
+    write_jsonl(Path("gold.jsonl"), ROWS)
+    judges = JUDGES if kind == "compare" else JUDGES[:1]
+    data = ok(kind, *judges, "--gold", "gold.jsonl", "--by", "language", "--output", "result.json", "--json")
+    told = ok("report", "result.json")
+    assert "report: result.html" in told.out
+    page = html.unescape(Path("result.html").read_text(encoding="utf-8"))
+    listed = data.json.get("judges", [data.json])
+    for judge in listed:
+        score = judge["scores"]["f1"]
+        assert f"{score['value']:.3f} [{score['low']:.3f}, {score['high']:.3f}]" in page
+    report = jurist.write_report("result.json")
+    table = by_column(report).table
+    assert [row[:3] for row in table.rows] == [("de", "53", "53"), ("en", "27", "27")]
+    scores = data.json["by_column"]
+    values = scores["values"] if kind == "evaluate" else scores["fect:basic"]["values"]
+    for row, value in zip(table.rows, values, strict=True):
+        assert row[3].startswith(f"{value['score']['value']:.3f} [{value['score']['low']:.3f}, ")
+    assert sections(report).keys() >= {"scores", "column", "cost"}
+
+
+def test_a_result_in_python_has_a_page() -> None:
+    evaluated = jurist.evaluate("fect:basic", ROWS)
+    report = jurist.write_report(evaluated, "page.html")
+    assert report.path == Path("page.html")
+    assert "column" not in sections(report)
+    assert report.headline.startswith("fect:basic on ")
+    compared = jurist.write_report(jurist.compare(JUDGES, ROWS, by="language"))
+    assert by_column(compared).table.columns[3].name == "fect:basic"
+    with pytest.raises(UsageError, match=r'by="language" is of a version, and this is none'):
+        jurist.write_report(evaluated, by="language")
+
+
+def test_a_version_is_scored_by_a_column_of_its_gold() -> None:
+    compiled_house_rule()
+    card = jurist.Store().load(VERSION).about
+    metric = card.decision.metric
+    report = jurist.write_report(VERSION, by="policy")
+    plot = by_column(report)
+    assert plot.title == f"{metric} by policy"
+    assert [column.name for column in plot.table.columns][3:] == ["compiled", "basic"]
+    assert sum(int(row[1]) for row in plot.table.rows) == card.decision.cases
+    with pytest.raises(UsageError, match="no row of gold has this column"):
+        jurist.write_report(VERSION, by="nothing")
+    Path("gold.jsonl").unlink()
+    with pytest.raises(
+        UsageError, match=r'by="policy": gold.jsonl: there is no such .*; name the gold with gold=$'
+    ):
+        jurist.write_report(VERSION, by="policy")
