@@ -32,6 +32,7 @@ from ..programs.languages import case_texts
 from ..programs.settings import AskSettings
 from ..programs.state import PromptState
 from ..programs.verdicts import Verdict
+from ..report.render import render_text
 from ..report.shown import Shown
 from ..report.table import Table
 from .estimate import Ask, CostEstimate, Size, Span
@@ -430,6 +431,11 @@ class AssessedModels(Shown):
     measured: Mapping[str, object]  # the figures as JSON values
     body: tuple[Table | str, ...]  # what a notebook shows
     figures: tuple[Mapping[str, object], ...]
+
+    def __repr__(self) -> str:
+        """Return the models and the benchmark, and the paper's tables."""
+        tables = [render_text(table).rstrip() for table in self.tables]
+        return "\n\n".join([super().__repr__(), *tables])
 
     @property
     def headline(self) -> str:

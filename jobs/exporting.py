@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 import dspy
 from dspy import AdapterParseError
@@ -31,6 +31,32 @@ from .judges import JudgeLike, load_for_new_rows
 from .surface import open_store, warn
 
 
+class Exported(str):
+    """The text of an exported file. A notebook shows its length, and ``print`` the text."""
+
+    target: str  # the name of the target
+
+    def __new__(cls, text: str, target: str) -> Self:
+        """Make the text of a target."""
+        exported_text = super().__new__(cls, text)
+        exported_text.target = target
+        return exported_text
+
+    def __getnewargs__(self) -> tuple[str, str]:  # type: ignore[override]
+        """Return the arguments with which a copy is made."""
+        return str(self), self.target
+
+    def __repr__(self) -> str:
+        """Say how long it is."""
+        return f"<Exported for {self.target}: {len(self):,} letters; print() shows them, write(FILE) writes them>"
+
+    def write(self, output: str | os.PathLike[str]) -> Path:
+        """Write the text to a file, and return its path."""
+        path = Path(output)
+        write_whole(str(self), path)
+        return path
+
+
 @checked
 def export(
     judge: JudgeLike,
@@ -38,8 +64,8 @@ def export(
     output: str | os.PathLike[str] | None = None,
     *,
     store: str | os.PathLike[str] | Store | None = None,
-) -> str:
-    """Return a judge as the file of another system, as ``jurist export``.
+) -> Exported:
+    """Return a judge as the file of another system, as ``jurist export``: a text with ``write(FILE)``.
 
     Args:
         judge: see :data:`JudgeLike`.
@@ -54,10 +80,11 @@ def export(
     """
     loaded = load_for_new_rows(judge, None, open_store(store), {})
     text, _ = exported(loaded, target, output)
+    exported_text = Exported(text, target)
     if output is not None:
-        write_whole(text, Path(output))
+        exported_text.write(output)
     warn(loaded.standing)
-    return text
+    return exported_text
 
 
 def exported(

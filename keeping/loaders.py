@@ -249,7 +249,7 @@ def load_judge(
         **vars(prompt),
         model=model or Model(),
         context=CallContext.fresh(),
-        name_without_version=None if name.version else name,
+        named=name,
     )
     if loaded.panel is not None:
         return loaded.with_model(loaded.model)

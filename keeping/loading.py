@@ -164,8 +164,8 @@ class LoadedJudge(Prompt):
         contexts: role -> what that role's calls share, where those who write and those who verify have their own.
         reach: how its models are reached: at once, or in batches.
         own_name: its name where that is no judge with a version: as a member of a cascade; else empty.
-        name_without_version: how it was named, if without a version: with another model that may stand for another
-            prompt.
+        named: how it was named: without a version that may stand for another prompt with another model. ``None`` of a
+            judge with a prompt of its own, and of a copy in another process.
         is_changed: whether its prompt was changed after it was loaded, as by an optimizer of DSPy.
         changed_version: the version whose prompt was changed; ``None`` for a basic prompt.
     """
@@ -175,13 +175,13 @@ class LoadedJudge(Prompt):
     contexts: Mapping[str, CallContext] = field(default_factory=dict)
     reach: Reach = reached
     own_name: str = ""
-    name_without_version: Name | None = field(default=None, compare=False)
+    named: Name | None = field(default=None, compare=False)
     is_changed: bool = False
     changed_version: Artifact | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the ledger, and the store: a copy is the version that it is."""
-        return {**vars(self), "context": None, "name_without_version": None}
+        return {**vars(self), "context": None, "named": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Begin a ledger: a copy, as in another process, has its own."""
@@ -413,8 +413,8 @@ class LoadedJudge(Prompt):
         judge = self
         if judge.panel is not None and model.offline and not model.members:
             return replace(judge, model=reached_as(judge.panel, model))
-        if self.name_without_version is not None:
-            prompt = self.name_without_version.prompt(model.name, self.settings)
+        if self.named is not None and not self.named.version:
+            prompt = self.named.prompt(model.name, self.settings)
             judge = replace(self, **vars(prompt))
         return judge.for_model(model, judge.draws * max(1, draws))
 
@@ -451,7 +451,7 @@ class LoadedJudge(Prompt):
         judge = self.judge.for_texts(texts)
         if judge is self.judge or self.state != PromptState.of(self.judge.basic()):
             return self
-        return replace(self, judge=judge, state=PromptState.of(judge.basic()), name_without_version=None)
+        return replace(self, judge=judge, state=PromptState.of(judge.basic()), named=None)
 
     @property
     def has_open_language(self) -> bool:
@@ -474,10 +474,32 @@ class LoadedJudge(Prompt):
                 raise adapter_error(self.artifact, self.adapter)
             return self
         settings = replace(self.settings, adapter=adapter)
-        name = self.name_without_version
+        name = self.named
         if name is not None:
             name = replace(name, adapter=adapter)
-        return replace(self, settings=settings, name_without_version=name)
+        return replace(self, settings=settings, named=name)
+
+    def with_options(self, values: Mapping[str, str]) -> "LoadedJudge":
+        """Return a copy of the judge with other values of its options, as :func:`jurist.load` takes them.
+
+        Under other values than those of its proof a fitted threshold is not used.
+
+        Args:
+            values: option -> value, such as ``{"strictness": "rational"}``.
+
+        Raises:
+            UsageError: the judge has no such option or value, or cannot have another one: a cascade, a version that
+                words decide, or a prompt that was changed after it was loaded.
+        """
+        if not values:
+            return self
+        if self.named is None:
+            options = ", ".join(values)
+            hint = "set it on the judge that jurist.load returned, before its prompt is changed"
+            raise UsageError(f"{self.name} keeps its {options}", hint=hint)
+        name = replace(self.named, options={**self.named.options, **values})
+        prompt = name.prompt(self.model.name, self.settings)
+        return replace(self, **vars(prompt), named=name).for_model(self.model, self.draws)
 
     @property
     def finds_adapter(self) -> bool:
@@ -574,7 +596,7 @@ class JudgeModule(dspy.Module):
             artifact=None,
             is_changed=True,
             changed_version=self.judge.artifact or self.judge.changed_version,
-            name_without_version=None,  # with another model it still has this prompt
+            named=None,  # with another model it still has this prompt
             standing=_CHANGED_NOTE,
         )
 

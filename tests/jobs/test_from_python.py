@@ -18,7 +18,7 @@ from quiz import QUIZ
 from small import ok
 
 import jurist
-from jurist.errors import StoppedError
+from jurist.errors import StoppedError, UsageError
 from jurist.optimizers.base import Job
 from jurist.optimizers.board import Board, Candidate
 
@@ -241,6 +241,49 @@ def test_an_export_is_the_file_of_the_command(tmp_path: Path) -> None:
     text = jurist.export("fect:basic", "messages", tmp_path / "made" / "fect.json")
     assert text == ok("export", "fect:basic", "--to", "messages").out
     assert (tmp_path / "made" / "fect.json").read_text() == text
+    assert text.write(tmp_path / "other.json").read_text() == text
+    assert json.loads(text) == json.loads(str(text))
+
+
+def test_a_notebook_shows_an_export_in_one_line_and_print_all_of_it() -> None:
+    text = jurist.export("fect:basic", "python")
+    assert repr(text) == (
+        f"<Exported for python: {len(text):,} letters; print() shows them, write(FILE) writes them>"
+    )
+    assert str(text) == ok("export", "fect:basic", "--to", "python").out
+    copied = copy.copy(text)
+    assert (copied, repr(copied)) == (text, repr(text))
+
+
+def test_a_loaded_judge_takes_the_options_that_load_takes() -> None:
+    basic_judge = jurist.load(RATED, samples=3, threshold=3, model=jurist.Model(temperature=1))
+    strict = basic_judge.with_options({"strictness": "high"})
+    assert strict.judge.answer.positive == {"send"}
+    assert basic_judge.judge.answer.positive == {"hold"}
+    assert (
+        strict.fingerprint()
+        == jurist.load(
+            RATED, samples=3, threshold=3, strictness="high", model=jurist.Model(temperature=1)
+        ).fingerprint()
+    )
+    assert strict.with_model(jurist.Model(name="openai/x")).judge.answer.positive == {"send"}
+    assert basic_judge.with_options({}) is basic_judge
+    for values, words in (({"strictness": "odd"}, "is no strictness of"), ({"depth": "2"}, "has no depth")):
+        with pytest.raises(UsageError, match=words):
+            basic_judge.with_options(values)
+    with pytest.raises(UsageError, match="keeps its strictness"):
+        copy.copy(basic_judge).with_options({"strictness": "high"})
+
+
+def test_a_version_with_other_options_is_the_one_that_load_gives() -> None:
+    settings = {"sizes": (2,), "sets": 2, "sample": 6}
+    compiled = jurist.compile(
+        RATED, gold=ROWS, optimizer="fewshot", options=settings, words=False, store="store", anyway=True
+    )
+    strict = compiled.judge.with_options({"strictness": "high"})
+    assert strict.name == "rated@1"
+    loaded = jurist.load("rated@1", strictness="high", store="store")
+    assert strict.fingerprint() == loaded.fingerprint() != compiled.judge.fingerprint()
 
 
 def _stream(count: int) -> Iterator[dict[str, Any]]:

@@ -80,6 +80,11 @@ def test_queries_are_counted_and_assessed_as_by_the_command() -> None:
     told = ok("assess", "offline", "--benchmark", "b.jsonl", "--limit", 3, "--json").json
     told.pop("forecast")
     assert assessed.to_json() == told
+    shown = repr(assessed)
+    assert shown.startswith("<AssessedModels: offline on b.jsonl>\n\n")
+    for table in assessed.tables:
+        assert shown.count(table.title) == 1
+        assert all(cell in shown for cell in table.rows[0])
     frame = assessed.to_frame()
     overview = frame[frame["table"] == "overview"]
     assert set(overview["measure"]) >= {"fact: perfect", "fact: score"}
