@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from ..engines.meter import Budget
 from ..engines.models import Model
-from ..errors import JuristError, UsageError, unknown_price
+from ..errors import JuristError, UsageError, plural, unknown_price
 from ..jobs.estimate import CostEstimate
 from ..keeping.key_hosts import key_transfer
 from ..keeping.paying import PaidAnswers
@@ -107,7 +107,8 @@ def agree(
     forecast = f"forecast: {estimate.words}"
     answers = sum(paid.by_role.values())
     if paid.kept_since:
-        forecast += f"; {answers:,} {reused_words(paid.kept_since)}, --fresh asks anew"
+        words = f"{plural(answers, 'call')}, 0 paid: {reused_words(paid.kept_since)}; --fresh asks anew"
+        forecast = f"forecast: {estimate.what}: {words}"
     elif answers:
         forecast += f"; {answers} answers are paid already"
     print_notes(forecast)

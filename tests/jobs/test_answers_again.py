@@ -1,6 +1,7 @@
 """A finished job that is started again: its answers are used, unless who is asked, or what, has changed."""
 
 import json
+import re
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -90,8 +91,10 @@ def test_the_same_command_has_the_same_result_and_pays_nothing(name: str, server
     assert paid > 0
     assert paid_again == 0
     assert plain(again.json) == plain(first.json)
-    assert f"{paid} answers of 20" in again.err
-    assert "UTC are used again, --fresh asks anew" in again.err
+    assert re.search(
+        rf"^forecast: .*: {paid} calls, 0 paid: answers of 20\S+ \S+ UTC are used again; --fresh asks",
+        again.err,
+    )
     people, _ = asked(server, *SAME[name])
     assert f"{paid} calls, 0 paid: answers of 20" in people.out
 
