@@ -492,7 +492,8 @@ def unknown_price(*models: str) -> UsageError:
     """Return the error of a limit on cost that cannot be kept, as the price of models is unknown."""
     return UsageError(
         f"--max-cost cannot be kept: the price of {', '.join(models)} is not known",
-        hint="state it with --price-in and --price-out (USD per million tokens), or limit the calls with --max-calls",
+        hint="state that of the judge's model with --price-in and --price-out (USD per million tokens), or limit the "
+        "calls with --max-calls instead",
     )
 
 

@@ -1,6 +1,6 @@
 """What ``artifacts`` with its actions and ``report`` take."""
 
-from .groups import Details, Limits, Printed, Resume, Transport, gold_option, nonempty_name
+from .groups import Details, Limits, Prices, Printed, Resume, Transport, gold_option, nonempty_name
 from .options import file_name, flag, option, positional
 
 
@@ -80,16 +80,21 @@ class DiffOptions(Printed, command="artifacts diff", does="artifacts.diff_prompt
 
 
 class TagOptions(Printed, command="artifacts tag", does="artifacts.tag_version"):
-    """Give a version a name."""
+    """Give a version a name. The tag latest lets JUDGE alone mean it, with the model that it was proven with.
+
+    examples:
+      jurist artifacts tag fect@2 prod
+      jurist artifacts tag fect@1 latest
+    """
 
     artifact: str = positional("JUDGE@VERSION")
     tag: str = positional("TAG")
 
 
 class CopyOptions(Printed, command="artifacts copy", does="artifacts.copy_version"):
-    """Copy a version to another store, byte by byte, with its tags and all that it needs: the versions that it
-    was made from or that verify for it, and the Python files of judges with code, which go beside that store. jurist
-    refuses a damaged version.
+    """Copy a version to another store, byte by byte, with all that it needs: the versions that it was made from or
+    that verify for it, and the Python files of judges with code, which go beside that store. Their names go with them,
+    latest too, unless that store uses a name for another version. jurist refuses a damaged version.
 
     examples:
       jurist artifacts copy fect@2 --to ../service/compiled
@@ -120,7 +125,14 @@ class VerifyOptions(Printed, command="artifacts verify", does="artifacts.verify_
 
 
 class RememberOptions(
-    Transport, Limits, Resume, Printed, Details, command="artifacts remember", does="compile.remember_rows"
+    Prices,
+    Transport,
+    Limits,
+    Resume,
+    Printed,
+    Details,
+    command="artifacts remember",
+    does="compile.remember_rows",
 ):
     """Give a version more labelled rows to show beside rows like them, without a search: a new version, held against
     the basic prompt and the version before on the same sealed test. Rows of that test, or near one of them, are left
@@ -147,7 +159,7 @@ class RememberOptions(
 
 
 class RefitOptions(
-    Transport, Limits, Resume, Printed, command="artifacts refit", does="refitting.refit_rows"
+    Prices, Transport, Limits, Resume, Printed, command="artifacts refit", does="refitting.refit_rows"
 ):
     """Choose and fit again on all labelled rows, once the sealed test of a version has decided: the next version. The
     basic prompt and the version's are asked about each row once, and a threshold, weights of labels, and words alone or
@@ -166,7 +178,7 @@ class RefitOptions(
     artifact: str = positional("JUDGE@VERSION")
     gold: str | None = gold_option("the gold set it was compiled on (default: as named on the card)")
     api_base: str | None = option("URL", "address of the model (default: the card's)")
-    use: bool = flag("let JUDGE alone mean the new version, where it means this one now")
+    use: bool = flag("let JUDGE alone mean the new version, untested as it is, where it means this one now")
     same: bool = flag("fit the version's own parts again, and choose nothing else")
 
 

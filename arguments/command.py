@@ -16,13 +16,14 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 from ..errors import UsageError, suggest_name, system_message
-from .groups import ModelOptions, ModelsOptions
+from .groups import ModelOptions, ModelsOptions, Prices
 from .names import name_example_models
 from .options import Options, is_rare
 
@@ -380,6 +381,19 @@ def settings() -> Settings:
     if file_settings.keys() - {_PANEL} and "model" not in file_settings:
         raise UsageError(f"{_FILE} names no model", hint='add model = "provider/model"')
     return file_settings
+
+
+def file_prices(model: str) -> dict[str, Any]:
+    """Return the prices that the file of the current folder states for a model, by option's name; none of another."""
+    file_settings = settings()
+    if file_settings.get("model") != model:
+        return {}
+    prices: dict[str, Any] = {}
+    for item in fields(Prices):
+        value = file_settings.get(item.name.replace("_", "-"))
+        if value is not None:
+            prices[item.name] = value
+    return prices
 
 
 def panel_settings() -> dict[str, dict[str, Any]]:

@@ -27,6 +27,7 @@ from ..keeping.card_parts import CascadeFound
 from ..keeping.copying import copy_version as copy_artifact
 from ..keeping.loaders import load_judge
 from ..keeping.naming import compiled_judge_of
+from ..keeping.shelves import LATEST
 from ..programs.judge import Judge
 from ..report.differing import (
     Side,
@@ -40,6 +41,7 @@ from ..report.differing import (
     score_rows,
     setting_rows,
 )
+from ..report.listing import decision_words
 from ..report.scores import (
     Scores,
     disagreement_words,
@@ -132,7 +134,8 @@ def _cascade_of(artifact: Artifact) -> CascadeFound | None:
 
 def copy_version(options: CopyOptions) -> Result:
     """Copy a version to another store, with the versions and the code that it stands on."""
-    copied = copy_artifact(store_of(options), options.artifact, Store(options.to))
+    target = Store(options.to)
+    copied = copy_artifact(store_of(options), options.artifact, target)
     artifact = copied.artifact
     line = f"{artifact.ref} copied to {artifact.path}"
     if copied.foundations:
@@ -141,6 +144,7 @@ def copy_version(options: CopyOptions) -> Result:
     if copied.code:
         files = ", ".join(map(str, copied.code))
         body.append(f"its code is in {files}; on another machine read it, and add --trust at the first use")
+    body.append(_meaning_there(artifact, target))
     body.extend(copied.notes)
     body.append(f"next: jurist artifacts verify --store {shlex.quote(options.to)} (no byte was changed)")
     data = {
@@ -151,6 +155,17 @@ def copy_version(options: CopyOptions) -> Result:
         "notes": list(copied.notes),
     }
     return Result(data=data, body=body)
+
+
+def _meaning_there(artifact: Artifact, target: Store) -> str:
+    """Return what a judge's name means in the store of a copy, in words."""
+    current = target.current(artifact.judge, artifact.model or None)
+    words = f"{_with_model(artifact)}, {artifact.judge} means"
+    if current is not None and current.version == artifact.version:
+        return f"{words} {artifact.ref} there"
+    meant = "its basic prompt" if current is None else current.ref
+    command = f"jurist artifacts tag {artifact.ref} latest --store {shlex.quote(str(target.root))}"
+    return f"{words} {meant} there; to change that: {command}"
 
 
 def add_written(options: AddOptions) -> Result:
@@ -232,12 +247,32 @@ def _sides(store: Store, *references: str) -> list[Side]:
 
 
 def tag_version(options: TagOptions) -> Result:
-    """Name a version."""
-    open_named_store(options).tag(options.artifact, options.tag)
-    return Result(
-        data={"artifact": options.artifact, "tag": options.tag},
-        body=[f"{options.artifact} is now also {options.tag}"],
-    )
+    """Name a version; of the latest, say what the judge's name means with each model."""
+    store = open_named_store(options)
+    store.tag(options.artifact, options.tag)
+    data: dict[str, object] = {"artifact": options.artifact, "tag": options.tag}
+    if options.tag != LATEST:
+        return Result(data=data, body=[f"{options.artifact} is now also {options.tag}"])
+    artifact = store.load(options.artifact)
+    body: list[Part] = [
+        f"{artifact.ref} ({decision_words(artifact)}) is now the latest: {artifact.judge} means it "
+        f"{_with_model(artifact)}"
+    ]
+    means = {}
+    for version in store.promoted(artifact.judge):
+        if not version.latest:
+            continue
+        means[version.model] = version.ref
+        if version.version != artifact.version:
+            body.append(
+                f"{_with_model(version)}, {version.judge} still means {version.ref} ({decision_words(version)})"
+            )
+    return Result(data={**data, "means": means}, body=body)
+
+
+def _with_model(artifact: Artifact) -> str:
+    """Return in words the model for which a version may be the latest."""
+    return f"with {artifact.model}" if artifact.model else "with each model"
 
 
 def forget_rows(options: ForgetOptions) -> Result:

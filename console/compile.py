@@ -316,7 +316,7 @@ def remember_rows(options: RememberOptions) -> Result:
         options.labels,
         Terminal(options),
         gold=options.gold,
-        answering=partial(model_of_card, options, options.api_base),
+        answering=partial(model_of_card, options),
         budget=Budget.of(options),
         concurrency=options.concurrency,
         force=options.force,

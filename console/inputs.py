@@ -5,16 +5,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..arguments.command import panel_settings
+from ..arguments.command import file_prices, panel_settings
 from ..arguments.groups import (
     AskedOptions,
     Checkpoints,
     JudgingOptions,
     ModelsOptions,
+    Prices,
     Resume,
     ScoringOptions,
     StoreOptions,
-    Transport,
     VerifierOptions,
 )
 from ..engines.models import OFFLINE, Model
@@ -28,6 +28,7 @@ from ..programs.options import JUDGE_OPTIONS
 from .rows import check_apart
 
 if TYPE_CHECKING:
+    from ..arguments.artifacts import RefitOptions, RememberOptions
     from ..arguments.compile import CompileOptions
     from ..arguments.generate import AssessOptions
     from ..arguments.scoring import CompareOptions, DetectorOptions, EvaluateOptions, GateOptions
@@ -119,12 +120,18 @@ def panel_of(options: "CompileOptions | AskedOptions | CompareOptions", names_mo
     return Model.panel(members)
 
 
-def model_of_card(transport: Transport, api_base: str | None, card: "ModelCard") -> Model:
-    """Return the model of a card, reached as the options say: at an address, or members each at their own."""
-    model = card.model(api_base, transport.timeout)
-    if not model.members:
-        return model
-    return reached_as(model, Model(timeout=transport.timeout, terms=member_terms()))
+def model_of_card(options: "RefitOptions | RememberOptions", card: "ModelCard") -> Model:
+    """Return the model of a card, reached and priced as the options say, else as the settings file does.
+
+    Members of a panel are each at their own address and price.
+    """
+    model = card.model(options.api_base, options.timeout)
+    if model.members:
+        return reached_as(model, Model(timeout=options.timeout, terms=member_terms()))
+    prices = file_prices(model.name)
+    if options.price_in is not None or options.price_out is not None:
+        prices = vars(Prices.of(options))
+    return replace(model, **prices)
 
 
 def member_terms() -> tuple[Model, ...]:

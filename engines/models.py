@@ -43,6 +43,7 @@ from .identity_cache import IdentityCache
 from .journal import WITHOUT_END
 from .ledger import Purpose
 from .meter import size_of
+from .model_names import PANEL, is_decision_model
 from .pace import Pace
 from .panel import PanelChannel, Seat
 from .prices import foreseen_cost, listed_cost, shipped_prices, stated_cost
@@ -50,13 +51,9 @@ from .terms import ANTHROPIC, Terms
 from .usage import with_all_tokens
 from .window import Window
 
-DECISION_PROVIDERS: Final = ("systemone", "typesafe", "decisions")
-"""What the names of decision models begin with: a server of System One, TypeSafe's own, and OpenAI's."""
 OFFLINE = "offline"
 NAME_IN_EXAMPLES = EXAMPLE_MODEL.partition("/")[2]
 """The model of examples, as the client of its provider names it."""
-PANEL = "panel of "
-"""How the name of a panel begins."""
 RECORDED = "recorded:"
 """How the name of a file of verdicts begins that stands for a judge."""
 _REASONS = re.compile(
@@ -308,29 +305,6 @@ class Model(EndpointSettings):
     def recorded(self) -> bool:
         """Whether a file of verdicts stands for a model: nothing is sent, and nothing is paid."""
         return self.name.startswith(RECORDED)
-
-
-def is_decision_model(name: str) -> bool:
-    """Say whether a model string names a decision model."""
-    return name.partition("/")[0] in DECISION_PROVIDERS
-
-
-def same_model(first: str, second: str) -> bool:
-    """Say whether two model strings name one model: providers, through which it is reached, do not count."""
-    # ``openai/gpt-6-luna``, ``azure/gpt-6-luna`` and ``openrouter/openai/gpt-6-luna`` do; addresses are no part.
-    if first == second:
-        return True
-    if PANEL in (first[: len(PANEL)], second[: len(PANEL)]):
-        return _panel_names(first) == _panel_names(second)
-    if "/" not in first or "/" not in second or is_decision_model(first) != is_decision_model(second):
-        return False
-    return first.lower().rpartition("/")[2] == second.lower().rpartition("/")[2]
-
-
-def _panel_names(name: str) -> list[str]:
-    """Return the names of the members of a panel, without the providers through which they are reached."""
-    names = name.removeprefix(PANEL).lower().split(" + ")
-    return sorted(member.rpartition("/")[2] for member in names)
 
 
 def reached(model: Model) -> InnerEngine:

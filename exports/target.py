@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from uuid import uuid4
 
+from ..engines.model_names import is_decision_model
 from ..errors import UsageError
 from ..keeping.card import Card
 from ..keeping.card_parts import DecisionCard, ThresholdCard
@@ -108,8 +109,6 @@ class Subject:
     @property
     def asks_decision_model(self) -> bool:
         """Whether the model that it asks is a decision model."""
-        from ..engines.models import is_decision_model
-
         return self.asks_model and is_decision_model(self.model_of_proof or "")
 
     @property

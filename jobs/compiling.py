@@ -8,7 +8,6 @@ from typing import Any
 
 from ..engines.embedding import embedder_beside
 from ..engines.meter import Budget
-from ..engines.models import same_model
 from ..errors import Count, OptimizerError, Seed, UsageError, checked
 from ..evaluation.votes import Rule, Sampling
 from ..gold.goldset import Gold
@@ -428,10 +427,8 @@ def _search(plan: Plan, job: Job, work: PaidJob) -> tuple[Job, Result]:
 
 def _latest_version(plan: Plan, store: Store) -> int | None:
     """Return the version that has been the latest for this model until now; ``None`` without any."""
-    for version in store.promoted(plan.judge.name):
-        if not version.model or same_model(version.model, plan.model.name):
-            return version.version
-    return None
+    version = store.current(plan.judge.name, plan.model.name)
+    return version.version if version else None
 
 
 def _without_leaks(split: Split, job: Job, result: Result) -> Result:

@@ -16,7 +16,8 @@ from ..arguments.groups import Effort
 from ..cases import Case
 from ..engines.channel import CallContext
 from ..engines.meter import Budget
-from ..engines.models import Model, same_model
+from ..engines.model_names import same_model
+from ..engines.models import Model
 from ..errors import ArtifactError, BudgetExhausted, Count, UsageError, checked
 from ..evaluation.contrasts import Contrast, contrast
 from ..evaluation.model_moves import MoveVerdict, judge_move, share_differing, usual_move_margin

@@ -183,7 +183,7 @@ def refit(
     Args:
         reference: ``JUDGE@VERSION``, of which a sealed test has decided.
         gold: the gold set that it was compiled on, see :data:`GoldLike`; default: as named on its card.
-        use: let the judge's name mean the new version, where it means ``reference`` now.
+        use: let the judge's name mean the new version, untested as it is, where it means ``reference`` now.
         same: fit the version's own parts again, and choose nothing else; a model is asked only where replies count.
         budget: hard limits, where a model is asked about the rows.
         concurrency: cases in flight at once.
@@ -243,10 +243,15 @@ def refit_version(
         version = _find_refit(store, artifact, same)
     if version is None:
         version = _make_version(plan, surface)
-    if use:
+    if use and not is_unchanged(version, artifact):
         store.tag(version.ref, "latest")
         version = store.load(version.ref)
     return version
+
+
+def is_unchanged(version: Artifact, parent: Artifact) -> bool:
+    """Say whether a refit asks and decides as its parent does: the same was chosen, and nothing of it is fitted."""
+    return version.state == parent.state and not version.fitted_parts and not parent.fitted_parts
 
 
 def _check_can_be_refitted(artifact: Artifact, same: bool) -> None:
@@ -279,13 +284,19 @@ def _check_can_be_refitted(artifact: Artifact, same: bool) -> None:
 
 def _check_is_in_use(artifact: Artifact, store: Store) -> None:
     """Refuse to let a judge's name mean the refit of a version that the name does not mean."""
-    promoted = {version.version for version in store.promoted(artifact.judge)}
-    if artifact.version not in promoted:
-        raise ArtifactError(
-            f"{artifact.judge} does not mean {artifact.ref}, which was not shown to be better: its refit is not used "
-            "by that name",
-            hint=f"leave out --use, and name the refit by its number; or prove {artifact.ref} first",
-        )
+    current = store.current(artifact.judge, artifact.model or None)
+    meant = "its basic prompt"
+    if current is not None:
+        refit_card = current.about.refit
+        parent = refit_card.parent if refit_card else None
+        if artifact.version in (current.version, parent):
+            return
+        meant = current.ref
+    unproven = "" if artifact.was_shown_better else ", which was not shown to be better"
+    raise ArtifactError(
+        f"{artifact.judge} means {meant}, not {artifact.ref}{unproven}: its refit is not used by that name",
+        hint=f"leave out --use, and name the refit by its number; or first jurist artifacts tag {artifact.ref} latest",
+    )
 
 
 def _check_rows_are_in_gold(plan: _RefitPlan) -> None:

@@ -46,7 +46,7 @@ class Artifact:
         program_state: the content of ``program.json``.
         history: the candidates that were tried, in order.
         added: name -> content of the files that were added after it was saved, with measurements of it.
-        latest: whether ``JUDGE@latest`` meant it when it was read.
+        latest: whether ``JUDGE`` meant it, for the model that it was proven with, when it was read.
         tags: its other names.
         faults: why it cannot be used, a line each; none if :meth:`~jurist.Store.load` returned it.
         extras: faults of files in its folder that are no part of it, a line each.
@@ -88,6 +88,11 @@ class Artifact:
     def model(self) -> str:
         """The model that it was proven with; empty if its card names none."""
         return self.about.model.name
+
+    @property
+    def was_shown_better(self) -> bool:
+        """Whether its sealed test has shown it to be better than the basic prompt and a constant answer."""
+        return self.about.decision.verdict == "better"
 
     @property
     def sha256(self) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ..cases import text_hash
+from ..engines.model_names import same_model
 from ..errors import ArtifactError, UsageError, checked
 from ..text.redaction import publishable
 from .artifact_card import RESTORE, Artifact
@@ -147,7 +148,7 @@ class Store:
             state: the prompt.
             card: the content of the card beside that; JSON values are checked.
             history: one mapping a candidate.
-            make_latest: whether ``JUDGE`` alone means this version from now on.
+            make_latest: whether ``JUDGE`` alone means this version from now on, for its model.
             records: file of :data:`.sealing.OPTIONAL_FILES` -> its lines.
 
         Keys and credentials are taken out of the card and the history. The file of the judge is trusted from now on.
@@ -197,6 +198,16 @@ class Store:
         for shelf in self._shelves(judge):
             artifacts += [self._read(shelf, version) for version in shelf.promoted()]
         return artifacts
+
+    def current(self, judge: str, model: str | None = None) -> Artifact | None:
+        """Return the version that ``JUDGE`` alone means with a model; ``None`` where it means the basic prompt.
+
+        It is the last one that was made the latest for that model, or for whichever if none is given.
+        """
+        for artifact in self.promoted(judge):
+            if model is None or _answers_for(artifact, model):
+                return artifact
+        return None
 
     def list(self, judge: str | None = None) -> list[Artifact]:
         """Return all artifacts (of one judge), damaged ones too, by judge and version."""
@@ -253,7 +264,7 @@ class Store:
 
     @checked
     def tag(self, ref: str, tag: str) -> None:
-        """Let ``JUDGE@TAG`` mean an artifact; the tag ``latest`` moves ``JUDGE`` itself."""
+        """Let ``JUDGE@TAG`` mean an artifact; the tag ``latest`` moves ``JUDGE`` itself, for the artifact's model."""
         self.check_writable()
         shelf, version = self._find(ref)
         shelf.point(tag, version)
@@ -309,11 +320,26 @@ class Store:
         return artifact
 
     def _read(self, shelf: Shelf, version: int) -> Artifact:
-        """Return a version, with its faults if it is damaged."""
+        """Return a version, with its names, and with its faults if it is damaged."""
+        artifact = self._read_files(shelf, version)
+        tags = [name for name, number in shelf.names().items() if number == version and name != LATEST]
+        return replace(artifact, latest=self._is_latest(shelf, artifact), tags=tuple(sorted(tags)))
+
+    def _is_latest(self, shelf: Shelf, artifact: Artifact) -> bool:
+        """Say whether a judge's name means a version, for the model that it was proven with."""
+        promoted = shelf.known_promoted()
+        if artifact.version not in promoted:
+            return False
+        for version in promoted[: promoted.index(artifact.version)]:
+            if _answers_for(self._read_files(shelf, version), artifact.model):
+                return False
+        return True
+
+    def _read_files(self, shelf: Shelf, version: int) -> Artifact:
+        """Return a version without its names, with its faults if it is damaged."""
         from .contents import checked_additions, faults_of, readable_card
 
         path = shelf.path / str(version)
-        names = [name for name, number in shelf.names().items() if number == version]
         sealed = inspect_files(path)
         faults = faults_of(sealed, shelf.judge, version)
         additions, addition_faults = checked_additions(sealed)
@@ -325,8 +351,6 @@ class Store:
             program_state=sealed.program,
             history=sealed.history,
             added=additions,
-            latest=LATEST in names,
-            tags=tuple(sorted(set(names) - {LATEST})),
             faults=faults,
             extras=sealed.extras + addition_faults,
         )
@@ -335,6 +359,11 @@ class Store:
 def key_of_measurement(file: str, entry: Mapping[str, object]) -> list[object]:
     """Return the values that tell an entry of a file of measurements from its other entries."""
     return [entry[name] for name in ADDED_FILES[file]]
+
+
+def _answers_for(artifact: Artifact, model: str) -> bool:
+    """Say whether a version belongs to a model; one that names none belongs to all, and a damaged one is refused."""
+    return bool(artifact.problem) or not artifact.model or same_model(artifact.model, model)
 
 
 def leads_out(path: Path) -> bool:

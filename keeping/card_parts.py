@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 import shlex
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Final, Self
 
 from pydantic import (
@@ -567,10 +568,12 @@ class ChoiceCard(Part):
     value: Figure  # of the metric, of who decides now
     value_before: Figure  # of what was in use before, fitted again
 
-    def words_of(self, metric: str) -> str:
-        """Return who decides now, and the values of the metric that led to it, in words."""
+    def words_of(self, metric: str, parts: Sequence[str]) -> str:
+        """Return who decides now, which parts are fitted, and the values of the metric that led to it, in words."""
         if self.kept:
-            return f"nothing was clearly better than {self.over} ({metric} {self.value_before:.3f}, cross-fitted)"
+            manner = "with its parts fitted again" if parts else "as it was"
+            why = f"nothing else was clearly better ({metric} {self.value_before:.3f}, cross-fitted)"
+            return f"it is {self.over} {manner}, as {why}"
         values = f"{metric} {self.value:.3f} in place of {self.value_before:.3f} (cross-fitted)"
         return f"{self.decides} is ahead of {self.over}, with {values}"
 
@@ -601,7 +604,7 @@ class RefitCard(Part):
         made = f"is version {self.parent} fitted again on all {self.rows} labelled rows ({parts})"
         if self.choice is not None:
             made = f"was chosen and fitted again on all {self.rows} labelled rows ({parts}): "
-            made += self.choice.words_of(self.metric)
+            made += self.choice.words_of(self.metric, self.parts)
         return (
             f"Version {version} {made}. Version {self.parent}, fitted on {self.earlier_rows}, {tested}. "
             f"Version {version} was not tested itself: label new rows and run jurist prove"

@@ -7,7 +7,7 @@ the modules that it imports. Files that the code opens are not known.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -70,8 +70,9 @@ def copy_version(store: Store, ref: str, target: Store) -> CopiedVersion:
 
     These are the versions that it was made from, those that verify what it writes, and the Python files of judges with
     code, which go beside the other store. Versions are copied byte by byte: each keeps its number and its seal. The
-    names of the version go with it where the other store does not use them. A version that the other store has already
-    gets the measurements that it lacks there.
+    names of the versions go with them where the other store does not use them: the judge's own name means a version
+    there that it means here, unless it means another one for that model there. A version that the other store has
+    already gets the measurements that it lacks there.
 
     Raises:
         ArtifactError: a version is damaged, is missing, or the other store has another one of its number.
@@ -91,7 +92,7 @@ def copy_version(store: Store, ref: str, target: Store) -> CopiedVersion:
         files = {entry.name: read_artifact_file(entry) for entry in _files_of(version)}
         if not Shelf(target.root, version.judge).add_copy(version.version, files):
             _copy_measurements(version, target)
-    _copy_names(versions[-1], target)
+    _copy_names(versions, target)
     code_files: list[Path] = []
     for file in source_files.values():
         if file.has_rival:
@@ -219,15 +220,22 @@ def _write_file(file: _SourceFile) -> None:
         ) from error
 
 
-def _copy_names(version: Artifact, target: Store) -> None:
-    """Let the names of a version mean its copy, where the other store does not use them."""
-    shelf = Shelf(target.root, version.judge)
-    names = list(version.tags)
-    if version.latest:
-        names.append(LATEST)
-    for name in names:
-        if name not in shelf.names():
-            shelf.point(name, version.version)
+def _copy_names(versions: Sequence[Artifact], target: Store) -> None:
+    """Let the names of versions mean their copies, where the other store does not use them.
+
+    The judge's own name means a version for each model.
+    """
+    for judge in sorted({version.judge for version in versions}):
+        copied = {version.version: version for version in versions if version.judge == judge}
+        names: dict[str, list[int]] = {}
+        for number, version in copied.items():
+            for tag in version.tags:
+                names[tag] = [number]
+        latest = [number for number, version in reversed(copied.items()) if version.latest]
+        if latest:
+            names[LATEST] = latest
+        if names:
+            Shelf(target.root, judge).add_names(names)
 
 
 def _files_of(artifact: Artifact) -> list[Path]:

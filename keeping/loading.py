@@ -13,7 +13,8 @@ import dspy
 from ..cases import Case
 from ..engines.channel import CallContext
 from ..engines.ledger import Spend
-from ..engines.models import Model, Reach, connect, reached, same_model
+from ..engines.model_names import same_model
+from ..engines.models import Model, Reach, connect, reached
 from ..errors import StoppedError, UsageError
 from ..evaluation.rows import JudgedRow
 from ..evaluation.votes import Sampling
@@ -413,7 +414,7 @@ class LoadedJudge(Prompt):
         judge = self
         if judge.panel is not None and model.offline and not model.members:
             return replace(judge, model=reached_as(judge.panel, model))
-        if self.named is not None and not self.named.version:
+        if self.named is not None and self.named.follows_model:
             prompt = self.named.prompt(model.name, self.settings)
             judge = replace(self, **vars(prompt))
         return judge.for_model(model, judge.draws * max(1, draws))

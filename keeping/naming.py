@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
 from ..arguments.groups import Combining
-from ..engines.models import OFFLINE, same_model
+from ..engines.model_names import same_model
+from ..engines.models import OFFLINE
 from ..errors import ArtifactError, JudgeError, UnknownJudgeError, UsageError
 from ..evaluation.votes import Sampling
 from ..programs.catalogue import file_of, find, is_packaged
@@ -23,6 +24,7 @@ from ..programs.state import PromptState
 from ..text.templates import CHAT, PLAIN
 from .artifact_card import Artifact
 from .artifacts import Store
+from .shelves import LATEST
 from .verifying import with_recorded_verifiers, with_verifiers
 
 BASIC = ":basic"
@@ -104,11 +106,19 @@ class Name:
             options=options,
         )
 
+    @property
+    def follows_model(self) -> bool:
+        """Whether the version that it stands for depends on the model that is asked."""
+        return self.version in ("", LATEST)
+
     def prompt(self, model: str | None, settings: AskSettings) -> Prompt:
         """Return the prompt that the name stands for with a model, without one the latest, and its own settings."""
         version = self.version
-        if not version:
-            version = self._current_version(model)
+        if self.follows_model:
+            current = self.store.current(self.judge.name, model)
+            if current is not None:
+                version = str(current.version)
+        version = version or "basic"
         if version == "basic":
             standing = ""
             if not self.version:
@@ -191,19 +201,19 @@ class Name:
             return replace(sampling, combine=proven.combine)
         return with_means(judge, sampling)
 
-    def _current_version(self, model: str | None) -> str:
-        """Return the version that the name stands for with a model, else ``basic``; a card without a model fits all."""
-        for artifact in self.store.promoted(self.judge.name):
-            if model is None or artifact.problem or not artifact.model or same_model(artifact.model, model):
-                return str(artifact.version)
-        return "basic"
-
     def _reason_for_basic(self, model: str | None) -> str:
         """Return in one line why the name stands for the basic prompt, and what proves a version."""
         judge = self.judge.name
         command = f"jurist compile {self.file or judge}"
         if model not in (None, OFFLINE):
             command += f" --model {model}"
+        versions = self.store.list(judge)
+        for artifact in reversed(versions):
+            if model is not None and artifact.was_shown_better and same_model(artifact.model, model):
+                return (
+                    f"{artifact.ref} was shown to be better, and was not made the latest: the basic prompt is used; "
+                    f"jurist artifacts tag {artifact.ref} latest makes it so"
+                )
         promoted = self.store.promoted(judge)
         if promoted:
             ref = promoted[0].ref
@@ -211,7 +221,6 @@ class Name:
                 f"{ref} was proven with {promoted[0].model}, not with {model}: the basic prompt is used; "
                 f"{ref} names it all the same; {command} proves one"
             )
-        versions = self.store.list(judge)
         if versions:
             return (
                 f"no version of {judge} has passed a sealed test: its basic prompt is used; "

@@ -186,12 +186,31 @@ class Shelf:
         with self._writing():
             self._move(tag, version)
 
+    def add_names(self, names: Mapping[str, list[int]]) -> None:
+        """Add names of copied versions: a tag that is free; versions of ``latest`` behind those that were made so."""
+        with self._writing():
+            meant_versions = self._meant_versions()
+            for name, versions in names.items():
+                present = meant_versions.get(name, [])
+                if name == LATEST:
+                    versions = list(dict.fromkeys(present + versions))
+                elif present:
+                    versions = present
+                meant_versions[name] = versions
+            _write(self.path / _NAMES, canonical_json(meant_versions))
+
     def promoted(self) -> list[int]:
         """Return the versions that exist and were made the latest, the last one first."""
         if self.number(LATEST) is None:
             return []
         versions = self.versions()
         return [version for version in self._meant_versions()[LATEST] if version in versions]
+
+    def known_promoted(self) -> list[int]:
+        """Return the same; none where the names are damaged, or the last one is gone."""
+        with suppress(ArtifactError):
+            return self.promoted()
+        return []
 
     def _move(self, name: str, version: int) -> None:
         """Write what a name means, and of ``latest`` what it meant: each model has a latest version."""

@@ -140,7 +140,7 @@ def _artifact_row(artifact: Artifact) -> list[str]:
         artifact.ref,
         " ".join(artifact.names),
         score_words,
-        artifact.problem or _decision_words(artifact),
+        decision_words(artifact),
         _model_cell(artifact),
     ]
 
@@ -151,8 +151,10 @@ def _proven_score(artifact: Artifact) -> "ScoreCard | None":
     return card.proven_scores.get("compiled", {}).get(card.decision.metric or "")
 
 
-def _decision_words(artifact: Artifact) -> str:
-    """Return the decision of a version's test, and what came after it."""
+def decision_words(artifact: Artifact) -> str:
+    """Return the decision of a version's test, and what came after it; of a damaged one its fault."""
+    if artifact.problem:
+        return artifact.problem
     card = artifact.about
     decision = card.decision.verdict or "not proven"
     if card.moved is not None:
@@ -204,7 +206,7 @@ def _artifact_record(artifact: Artifact) -> dict[str, object]:
         low,
         high,
         card.tokens_words,
-        artifact.problem or _decision_words(artifact),
+        decision_words(artifact),
         str(artifact.path),
     )
     return dict(zip(_RECORD_COLUMNS, values, strict=True))

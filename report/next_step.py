@@ -71,10 +71,11 @@ def choose_next_step(outcome: Outcome, row_options: str, store_option: str = "")
         command = f"jurist prove {outcome.ref} --rows new.jsonl{store_option}"
         return NextStep(command=command, reason="labels of new rows test it")
     if outcome.verdict == "better" and outcome.rows_to_refit:
-        command = f"jurist artifacts refit {outcome.ref} --use{store_option}"
+        command = f"jurist artifacts refit {outcome.ref}{store_option}"
+        judge_name, _, _ = outcome.ref.partition("@")
         reason = (
-            f"it chooses and fits again on all {outcome.rows_to_refit} labelled rows, those of the test too, and keeps "
-            f"{outcome.ref} unless another is ahead; the refit itself is not tested"
+            f"it makes another version, chosen and fitted again on all {outcome.rows_to_refit} labelled rows, those of "
+            f"the test too; that one is not tested, and {judge_name} means it only with --use"
         )
         return NextStep(command=command, reason=reason)
     if outcome.verdict == "better":

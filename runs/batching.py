@@ -186,6 +186,6 @@ class BatchRun:
             return room
         price: float = spent.cost / spent.calls if spent.cost else self.store.about["price"]
         if not price:
-            hint = "state it with --price-in and --price-out, or limit the calls with --max-calls"
+            hint = "limit the calls with --max-calls instead"  # the price was stated when the rows were submitted
             raise UsageError("--max-cost cannot be kept: the price is not known", hint=hint)
         return min(room, (limits.cost - spent.cost) // price - flying)

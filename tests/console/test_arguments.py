@@ -43,6 +43,15 @@ def test_every_command_declares_each_of_its_options_once(command: type[Options])
         parser.parse_args(shlex.split(re.split(r" (?:&&|>>?) ", line)[0], comments=True))
 
 
+def test_every_command_with_a_limit_on_cost_takes_the_price_that_this_needs() -> None:
+    without = set()
+    for command in COMMANDS:
+        names = {item.name for item in dataclasses.fields(command)}
+        if "cost" in names and not {"price_in", "price_out"} <= names:
+            without.add(command.command)
+    assert without == {"batch collect"}  # its price was stated when the rows were submitted
+
+
 def test_every_command_of_every_module_is_found() -> None:
     declared: set[type[Options]] = set()
     for module in pkgutil.iter_modules(arguments.__path__):

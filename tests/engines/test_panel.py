@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from loopback import Loopback
 
 from jurist.engines.ledger import Spend
-from jurist.engines.models import Model, same_model
+from jurist.engines.model_names import same_model
+from jurist.engines.models import Model
 from jurist.errors import ModelError, UsageError
 from jurist.evaluation.scores import Scores
 from jurist.evaluation.votes import Sampling, more_than_half

@@ -2,12 +2,12 @@
 
 import json
 import random
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from judges import changed
 from loopback import Loopback, field_of
 from prepared import begin_with
 from small import Done, cli, ok, read_jsonl, write_jsonl
@@ -19,9 +19,11 @@ from jurist.errors import ArtifactError, GoldError
 from jurist.gold.goldset import Gold
 from jurist.jobs.conclusion import Concluded
 from jurist.jobs.plan import Plan
+from jurist.jobs.refitting import is_unchanged
 from jurist.keeping.artifact_card import Artifact
 from jurist.optimizers.board import Board, Candidate
 from jurist.optimizers.words import WordFits
+from jurist.programs.fect import FECT
 
 _RED = ("invoice", "charged", "refund", "price", "card", "payment")
 _BLUE = ("parcel", "courier", "late", "address", "tracking", "box")
@@ -252,6 +254,13 @@ def test_a_stack_asks_each_row_once_within_its_budget_and_goes_on_where_it_stopp
         assert len(jurist.Store().list("route")) == 1
         ok("artifacts", "refit", "route@1", "--same", "--max-calls", "400", "--resume", "--yes")
         assert server.count - count == 240
+        priced = ("artifacts", "refit", "route@1", "--same", "--max-cost", "1", "--fresh", "--yes", "--json")
+        unpriced = cli(*priced)
+        assert unpriced.code != 0
+        assert "--price-in and --price-out" in unpriced.err
+        assert ok(*priced, "--price-in", "0.1", "--price-out", "0.1").json["spend"]["cost"] > 0
+        Path("jurist.toml").write_text(f'model = "{first.model}"\nprice-in = 0.2\nprice-out = 0.2\n')
+        assert ok(*priced).json["spend"]["cost"] > 0
     second = jurist.Store().load("route@2")
     assert second.fitted_parts == first.fitted_parts
     assert second.word_rule != first.word_rule
@@ -290,7 +299,10 @@ def test_words_are_chosen_on_all_labels_where_the_search_kept_the_basic_prompt(
 
 def test_what_was_shown_to_be_better_stays_unless_another_is_ahead(project: Path) -> None:
     compile_words()
-    assert "nothing was clearly better than version 1" in ok("artifacts", "refit", "route@1").out
+    assert (
+        "it is version 1 with its parts fitted again, as nothing else was clearly better"
+        in ok("artifacts", "refit", "route@1").out
+    )
     chosen = jurist.Store().load("route@2")
     same = jurist.refit("route@1", same=True)
     assert (same.ref, same.word_rule) == ("route@3", chosen.word_rule)
@@ -381,15 +393,23 @@ def test_what_cannot_be_refitted_is_one_clear_line(
     assert len(jurist.Store().list("route")) == versions
 
 
-def test_the_refit_of_a_version_that_was_not_shown_better_is_not_used_by_name(project: Path) -> None:
+def test_the_refit_of_a_version_that_the_name_does_not_mean_is_not_used_by_name(project: Path) -> None:
     compile_words()
-    shutil.rmtree(Path("compiled/route/names"), ignore_errors=True)
-    for name in Path("compiled/route").iterdir():
-        if name.name != "1":
-            name.unlink() if name.is_file() or name.is_symlink() else shutil.rmtree(name)
-    with pytest.raises(ArtifactError, match="was not shown to be better"):
+    Path("compiled/route/names.json").unlink()
+    with pytest.raises(ArtifactError, match="route means its basic prompt, not route@1") as refused:
         jurist.refit("route@1", use=True)
+    assert "or first jurist artifacts tag route@1 latest" in str(refused.value.hint)
     assert not jurist.refit("route@1").latest
+
+
+def test_a_refit_that_changes_nothing_is_told_from_one_that_does(tmp_path: Path) -> None:
+    store = jurist.Store(tmp_path / "store")
+    versions = [
+        store.save(FECT, changed(FECT, words), {}, [], make_latest=False) for words in ("A", "A", "B")
+    ]
+    assert [is_unchanged(version, versions[0]) for version in versions[1:]] == [True, False]
+    fitted = store.save(FECT, changed(FECT, "A"), {"setting": {"threshold": 2}}, [], make_latest=False)
+    assert not is_unchanged(fitted, versions[0])
 
 
 def test_rows_in_memory_are_given_as_gold(project: Path) -> None:
@@ -406,8 +426,19 @@ def test_a_better_version_whose_words_gain_by_more_labels_names_the_refit_as_the
     project: Path,
 ) -> None:
     done: Done = ok("compile", "route.py:judge", "--gold", "gold.jsonl", "--optimizer", "threshold")
-    assert "next: jurist artifacts refit route@1 --use" in done.out
+    assert "next: jurist artifacts refit route@1 (" in done.out
     assert "all 240 labelled rows" in done.out
-    assert "next: jurist prove route@2" in ok("artifacts", "refit", "route@1", "--use").out
+    assert "that one is not tested, and route means it only with --use" in done.out
+    kept = ok("artifacts", "refit", "route@1").out
+    assert "(not tested; route@2 names it; --use lets route mean it)" in kept
+    used = ok("artifacts", "refit", "route@1", "--use").out
+    assert (
+        "(latest, and not tested: route means it now; jurist artifacts tag route@1 latest goes back)" in used
+    )
+    assert "next: jurist prove route@2" in used
+    again = ok("artifacts", "refit", "route@1", "--use", "--json").json
+    assert again["latest"]  # route means its refit already
+    ok("artifacts", "tag", "route@1", "latest")
+    assert jurist.load("route").name == "route@1"
     card = json.loads(Path("compiled/route/2/card.json").read_text(encoding="utf-8"))
     assert card["parent"] == 1

@@ -11,7 +11,8 @@ from loopback import Loopback
 from small import claims, cli, ok, write_jsonl
 
 import jurist
-from jurist.engines.models import Model, same_model
+from jurist.engines.model_names import same_model
+from jurist.engines.models import Model
 from jurist.errors import UsageError
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loaders import load_judge
@@ -44,7 +45,8 @@ def store() -> Store:
         ("fect", "openai/other", "fect:basic", "fect@3 was proven with offline, not with openai/other"),
         ("fect@4", "openai/other", "fect@4", ""),
         ("fect@4", "offline", "fect@4", "fect@4 was proven with openai/other, not with offline"),
-        ("fect@latest", MINI, "fect@3", f"fect@3 was proven with offline, not with {MINI}"),
+        ("fect@latest", MINI, "fect@2", ""),
+        ("fect@latest", "openai/other", "fect@3", "fect@3 was proven with offline, not with openai/other"),
         ("fect@1", "offline", "fect@1", ""),
         ("fect:basic", MINI, "fect:basic", ""),
         ("tier", MINI, "tier:basic", f"jurist compile tier --model {MINI} proves a version"),
@@ -74,6 +76,58 @@ def test_names_that_move_move_for_their_model_alone(store: Store) -> None:
     assert (name("offline"), name(MINI)) == ("fect@3", "fect@2")
     ok("artifacts", "tag", "fect@4", "latest")
     assert (name("offline"), name("openai/other")) == ("fect@3", "fect@4")
+
+
+def test_the_latest_of_each_model_is_listed_and_told(store: Store) -> None:
+    tagged = ok("artifacts", "tag", "fect@4", "latest", "--json").json
+    assert tagged["means"] == {"openai/other": "fect@4", "offline": "fect@3", MINI: "fect@2"}
+    assert [one.version for one in store.list() if one.latest] == [2, 3, 4]
+    told = ok("artifacts", "tag", "fect@1", "latest").out
+    assert "fect@1 (not proven) is now the latest: fect means it with offline" in told
+    assert f"with {MINI}, fect still means fect@2 (not proven)" in told
+    assert "fect@3" not in told
+    assert [one.version for one in store.list() if one.latest] == [1, 2, 4]
+
+
+@pytest.mark.parametrize(
+    ("copied", "meant", "told"),
+    [
+        (["fect@2"], {MINI: "fect@2", "offline": "fect:basic"}, f"with {MINI}, fect means fect@2 there"),
+        (
+            ["fect@1"],
+            {"offline": "fect:basic"},
+            "with offline, fect means its basic prompt there; to change that: ",
+        ),
+        (["fect@3", "fect@2"], {MINI: "fect@2", "offline": "fect@3"}, "fect means fect@2 there"),
+        (["fect@4"], {"openai/other": "fect:basic"}, "fect means its basic prompt there; to change that: "),
+        # fect@5 stands on fect@3, which fect means
+        (["fect@5"], {"offline": "fect@3"}, "jurist artifacts tag fect@5 latest --store other"),
+    ],
+)
+def test_a_name_means_the_same_in_the_store_of_a_copy(
+    store: Store, copied: list[str], meant: dict[str, str], told: str
+) -> None:
+    kept("Fifth.", "offline", latest=False, parent=3)
+    for ref in copied:
+        done = ok("artifacts", "copy", ref, "--to", "other")
+    assert told in done.out
+    other = Store("other")
+    for model, name in meant.items():
+        assert load_judge("fect", store=other, model=Model(model)).name == name
+    # what the other store uses stays
+    ok("artifacts", "tag", "fect@1", "latest")
+    ok("artifacts", "copy", "fect@1", "--to", "other")
+    offline = meant.get("offline", "fect:basic")
+    if offline == "fect:basic":
+        offline = "fect@1"
+    assert load_judge("fect", store=other, model=Model("offline")).name == offline
+
+
+def test_a_better_version_that_is_not_the_latest_is_named(store: Store) -> None:
+    kept("Fifth.", "openai/fifth", latest=False, decision={"verdict": "better"})
+    note = load_judge("fect", store=store, model=Model("azure/fifth")).note
+    assert "fect@5 was shown to be better, and was not made the latest: the basic prompt is used" in note
+    assert "jurist artifacts tag fect@5 latest makes it so" in note
 
 
 def test_another_prompt_format_is_refused_only_where_the_name_is_a_version(store: Store) -> None:
