@@ -58,8 +58,11 @@ def status_words(
         unpriced: calls whose price is not known.
     """
     limit_words = "at most " if is_most else ""
-    parts = [f"{done:,} {unit}" if total is None else f"{done:,} of {limit_words}{total:,} {unit}"]
-    if total is not None and done >= total and not is_most:
+    is_done = total is not None and done >= total and not is_most
+    parts = [f"{done:,} {unit}"]
+    if total is not None and not is_done:
+        parts = [f"{done:,} of {limit_words}{total:,} {unit}"]
+    if is_done:
         parts.append("computing the result")
     elif seconds_left is not None:
         parts.append(f"{limit_words or 'about '}{_clock(seconds_left)} left")

@@ -111,7 +111,7 @@ def warn_if_lopsided(
     if count > _LARGEST_SHARE * units:
         return (
             f"{name} gives one answer, {text(value)}, to {count} of {units} units ({count / units:.0%}), "
-            f"people to {golds[value]}: hold its score against the constant's",
+            f"which is the label of {golds[value]}: compare its score with the constant's",
         )
     warnings = []
     answers_by_class = _units_by_class(answers, comparison)
@@ -119,7 +119,7 @@ def warn_if_lopsided(
     for label in comparison.classes:
         if golds_by_class[label] and not answers_by_class[label]:
             warnings.append(
-                f"{name} never answers {label}, which people gave to {golds_by_class[label]} of {units} units"
+                f"{name} never answers {label}, the label of {golds_by_class[label]} of {units} units"
             )
     return tuple(warnings)
 

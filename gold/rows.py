@@ -585,7 +585,7 @@ def _unknown_label(judge: Judge, row: Mapping[str, object], error: GoldError) ->
             key = f"{key}[{position}]"
     if isinstance(value, list | Mapping):
         return None
-    hint = f"use {scale.expects}; or say what it means: --map {quote(str(value))}=LABEL (no LABEL: it says nothing)"
+    hint = f"use {scale.expects}; or say what it means: --map {quote(str(value))}=LABEL (no LABEL: skipped)"
     return GoldError(f"unknown label {value!r}", path=error.path, line=error.line, field=key, hint=hint)
 
 

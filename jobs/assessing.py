@@ -383,7 +383,7 @@ class BenchmarkKind:
 
 
 _OPTIONS_OF_KINDS = ("calibration", "fact_judge", "per_cell", "unanswered", "rejects")
-"""The fields of a request that say nothing about some kinds of benchmark."""
+"""The fields of a request that do not apply to some kinds of benchmark."""
 
 
 def plan_assessment(request: AssessmentRequest) -> Assessment:
@@ -393,7 +393,7 @@ def plan_assessment(request: AssessmentRequest) -> Assessment:
     for name in _OPTIONS_OF_KINDS:
         if name not in kind.options and getattr(request, name) != defaults[name]:
             flag = "--" + name.replace("_", "-")
-            raise UsageError(f"{flag} says nothing about {request.benchmark}", hint=f"leave out {flag}")
+            raise UsageError(f"{flag} does not apply to {request.benchmark}", hint=f"leave out {flag}")
     return kind.plan(request)
 
 
@@ -515,7 +515,7 @@ def assess(
 
     Raises:
         GoldError: the benchmark or the calibration cannot be read.
-        UsageError: the judge does not label such replies, or an argument says nothing about this benchmark.
+        UsageError: the judge does not label such replies, or an argument does not apply to this benchmark.
         StoppedError: a signal, or a limit; paid answers are kept.
         ModelError: a model cannot be used at all.
     """

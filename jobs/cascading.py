@@ -111,7 +111,7 @@ class Cascade(Shown):
         people = 1 - self.chosen.answered / self.cases
         return (
             f"answers {self.chosen.answered / self.cases:.0%} of the rows, and agrees with people on at least "
-            f"{self.agree:.0%} of these, but for a risk of {self.risk:g}: {', '.join(shares)}, people {people:.0%}"
+            f"{self.agree:.0%} of these (risk of error {self.risk:g}): {', '.join(shares)}, people {people:.0%}"
         )
 
     @property

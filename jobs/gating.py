@@ -139,7 +139,7 @@ class Gating(Comparing):
             hint = f"add rows labelled {lack.missing_values}"
         elif units < least_units or len(groups) < least_groups:
             reason = f"a gate needs {plural(least_units, 'labelled unit')} in {plural(least_groups, 'group')}"
-            hint = "give labelled rows that no version was compiled on; --at-least N is content with N units"
+            hint = "give labelled rows that no version was compiled on; --at-least N allows fewer"
         else:
             return
         remaining = f"{plural(units, 'labelled unit')} in {plural(len(groups), 'group')}"
@@ -161,12 +161,12 @@ class Gating(Comparing):
                 raise UsageError(f"no metric of {judge.name} is called {limit.metric!r}", hint=hint)
             if limit.is_lower_bound and metric.higher_is_better is False:
                 raise UsageError(
-                    f"{limit.name} says nothing: the lower {limit.metric}, the better",
+                    f"{limit.name} cannot be a limit: the lower {limit.metric}, the better",
                     hint=f"give the highest that passes: --max {limit.metric}={limit.value:g}",
                 )
             if not metric.low <= limit.value <= metric.high:
                 raise UsageError(
-                    f"{limit.name} says nothing: {limit.metric} is from {metric.low:g} to {metric.high:g}",
+                    f"{limit.name} cannot be a limit: {limit.metric} is from {metric.low:g} to {metric.high:g}",
                     hint="give a limit between these",
                 )
 

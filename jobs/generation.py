@@ -579,7 +579,7 @@ def generate(
     Raises:
         JudgeError: there is no such generator.
         GoldError: the documents cannot be read.
-        UsageError: a setting says nothing to this generator, or the output cannot be used.
+        UsageError: a setting does not apply to this generator, or the output cannot be used.
         CheckpointError: the output is of another job.
         StoppedError: a signal, or a limit; paid answers are kept.
         ModelError: a model cannot be used at all.
@@ -660,7 +660,7 @@ def write_items(
             hint = f"leave out {name}"
             if recipe.settings:
                 hint = suggest_name(name, recipe.settings)
-            raise UsageError(f"{name} says nothing to {loaded.judge.name}", hint=hint)
+            raise UsageError(f"{name} does not apply to {loaded.judge.name}", hint=hint)
     is_place = isinstance(documents, str | os.PathLike)
     if recipe.generators and not is_place:
         hint = "write them to a file or a folder, and name that"

@@ -187,7 +187,7 @@ def plan_from_gold(gold: Gold, labels: Sequence[int] = TOTALS, shares: Shares | 
     labelled = encode_labels(gold.cases, judge.comparison)
     if labelled is None or not label_keys(judge):
         raise UsageError(
-            f"{gold.name} has no label", hint="label some rows first: jurist review JUDGE --gold F"
+            f"{gold.name} has no label", hint="label some rows first: jurist review JUDGE ROWS -o F.jsonl"
         )
     totals = LabelTotals(
         pool=pool_of_labels(labelled, judge.metric, judge.comparison, FIRST_LEVEL),

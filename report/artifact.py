@@ -94,6 +94,7 @@ _ERRORS = 5
 _CUTS = 12  # rows of the table of probabilities, about
 _HASH_LETTERS = 16  # that the first screen shows
 _FEW_GROUPS = 10  # below it, only a large difference can be shown
+_MORE_CALLS = 8000  # of a longer search: twice the default
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,7 +141,7 @@ class ArtifactReport:
 
     def _document_of_basic(self) -> Document:
         """Return the report of a compilation that kept the basic prompt: what was tried, and what to do next."""
-        card, judge = self._card, self.artifact.about.reference
+        card, judge = self._card, shlex.quote(self.artifact.about.reference)
         gold = card.gold
         noun = "documents" if self._generates else "cases"
         other_count = (card.optimizer.candidates or 1) - 1
@@ -150,15 +151,19 @@ class ArtifactReport:
                 f"{plural(other_count, 'other prompt')} tried on {gold.train} train and {gold.dev} dev {noun}; none "
                 "was better than the basic prompt by more than luck."
             )
+        compile_again = f"jurist compile {judge} {self._gold_options}{gold.split_option}"
+        other = "cfaith" if self._generates else "teach"
+        if card.optimizer.name == other:
+            other = "race"
         commands = [
-            ("search longer", f"jurist compile {judge} --max-calls N"),
-            ("search in another way", f"jurist compile {judge} --optimizer NAME"),
+            ("search longer", f"{compile_again} --max-calls {_MORE_CALLS}{self.store_option}"),
+            ("search in another way", f"{compile_again} --optimizer {other}{self.store_option}"),
         ]
         if not self._generates:
             commands.append(
                 (
                     "see what the basic prompt gets wrong",
-                    f"jurist evaluate {judge}:basic {self._gold_options} --verbose",
+                    f"jurist evaluate {judge}:basic {self._gold_options} --verbose{self.store_option}",
                 )
             )
         return Document(
@@ -471,7 +476,7 @@ class ArtifactReport:
             return
         yield "see what was tried", f"jurist artifacts show {ref} --history"
         if not self._generates:
-            yield "label more rows", f"jurist review {judge} {self._gold_options}"
+            yield "label more rows", f"jurist review {judge} new.csv --output more.jsonl"
             options = self._gold_options + self._card.gold.split_option
             yield "compile with more labels", f"jurist compile {judge} {options}"
 

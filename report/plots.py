@@ -246,7 +246,7 @@ def threshold_plot(points: Sequence[ThresholdPoint], chosen: float | None) -> li
     description = "Precision and recall of compiled by the threshold of its probability."
     if chosen is not None:
         marks.append(_line(across.place(chosen), _TOP, across.place(chosen), _BOTTOM, "main-line"))
-        description += f" The dashed line is the threshold that decides, {chosen:.2f}."
+        description += f" The dashed line is the threshold that decides, {chosen:.3g}."
     marks.append(_path(precision, "curve"))
     marks.append(_path(recall, "dotted"))
     marks += _legend([("precision", "curve"), ("recall", "dotted")]).marks

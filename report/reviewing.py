@@ -158,11 +158,12 @@ class Review:
 
     @property
     def _question(self) -> str:
-        """The description of the answer's field; of a field that lists all units, the instruction's first line."""
+        """The description of the field of one answer; without it the first line of the instruction."""
         judge = self.gold.judge
-        if judge.answer.per_unit:
-            return str(judge.signature.instructions.partition("\n")[0])
-        return self._descriptions.get(judge.answer.field, "")
+        description = self._descriptions.get(judge.answer.field, "")
+        if description and not judge.answer.per_unit:
+            return description
+        return str(judge.signature.instructions.partition("\n")[0])
 
     @cached_property
     def _descriptions(self) -> dict[str, str]:

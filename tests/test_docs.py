@@ -129,6 +129,18 @@ def test_a_block_can_be_read(block: Block) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES.values(), ids=lambda page: page.stem)
+def test_a_file_that_comes_with_jurist_is_named_where_it_lies(page: Path) -> None:
+    """Whoever stands in a clone can paste the command, unless the page shows the file, to be written."""
+    text = page.read_text(encoding="utf-8")
+    commands = "\n".join(block.code for block in blocks(page) if block.language == "sh")
+    missing = []
+    for name in re.findall(r"(?<![\w/])(\w+\.py):\w", commands):
+        if (ROOT / "docs" / name).exists() and f'title="{name}"' not in text:
+            missing.append(name)
+    assert missing == []
+
+
+@pytest.mark.parametrize("page", PAGES.values(), ids=lambda page: page.stem)
 def test_commands_of_benchmarks_name_their_options(page: Path) -> None:
     shared = (ROOT / "benchmarks" / "common.py").read_text(encoding="utf-8")
     text = re.sub(r"\s+", " ", page.read_text(encoding="utf-8"))

@@ -66,7 +66,7 @@ PAIRS = {
     "jurist serve tone@1 answers over HTTP": "jurist serve tone@1 answers over HTTP",
     "longer documents, or --turns 1 --words 10-200, fit": 'longer documents, or turns="1", words="10-200", fit',
     "for example jurist assess offline --benchmark F": 'for example jurist.assess(["offline"], benchmark="F")',
-    "--per-cell says nothing about dialogues": "per_cell= says nothing about dialogues",
+    "--per-cell does not apply to dialogues": "per_cell= does not apply to dialogues",
     "jurist compile tone --verbose": "jurist compile tone --verbose",
 }
 

@@ -9,9 +9,13 @@ import pytest
 from hostile import HOSTILE, reported
 from small import claims, ok, write_jsonl
 
+from jurist.keeping.card_parts import CriterionCard, DecisionCard, ScoreCard
 from jurist.report.document import Cases, Document, Section
 from jurist.report.judged import KINDS
 from jurist.report.page import as_page
+from jurist.report.plots import ScoreBar, forest_plot
+from jurist.report.scores import criteria_table
+from jurist.report.verdict import standing_table
 
 pytestmark = pytest.mark.browser
 VIEWS = [(width, scheme) for width in (1280, 390) for scheme in ("light", "dark")]
@@ -170,6 +174,42 @@ def test_a_plot_is_as_large_on_a_telephone_as_its_letters(page: Path, opened: Ca
         width = box.evaluate("one => one.getBoundingClientRect().width")
         assert 300 <= width <= 390
     assert shown.locator(".plot text").first.evaluate("one => one.getBoundingClientRect().height") >= 10
+
+
+@pytest.mark.parametrize("width", [1920, 1280, 900])
+def test_criteria_stand_side_by_side_and_none_is_cut(
+    tmp_path: Path, opened: Callable[..., Any], width: int
+) -> None:
+    figures = {
+        "metric": "balanced_accuracy",
+        "basic": 0.5,
+        "compiled": 0.75,
+        "difference": 0.25,
+        "units": 120,
+    }
+    criterion = CriterionCard(**figures, low=0.01, high=0.49, shown="")
+    decision = DecisionCard(criteria=dict.fromkeys(("supported", "commits", "friendly_tone"), criterion))
+    scores = {name: {"mean": ScoreCard(value=0.6, low=0.5, high=0.7)} for name in ("compiled", "basic")}
+    standing = [
+        *forest_plot("mean", [ScoreBar(name=name, value=0.6, low=0.5, high=0.7) for name in scores]),
+        standing_table("mean", scores, {}, {}),
+        *criteria_table(decision),
+    ]
+    document = Document(
+        subject="tone@1",
+        about="",
+        headline="Better",
+        tone="good",
+        front=(Section("standing", "How good it is", standing),),
+        sections=(),
+    )
+    place = tmp_path / "criteria.html"
+    place.write_text(as_page(document), encoding="utf-8")
+    shown = opened(place, width=width)
+    boxes = shown.locator("#standing .parts > .scroll").all()
+    assert len(boxes) == 2
+    for box in boxes:
+        assert box.evaluate("one => one.scrollWidth - one.clientWidth") <= 0
 
 
 def test_without_its_script_a_page_has_all_cases(page: Path, browser: Any) -> None:

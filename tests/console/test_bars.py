@@ -91,7 +91,7 @@ STATES = [
     ({"done": 7, "total": None, "unit": "rows", "seconds_left": None}, "7 rows"),
     (
         {"done": 240, "total": 240, "unit": "rows", "seconds_left": 0.0},
-        "240 of 240 rows, computing the result",
+        "240 rows, computing the result",
     ),
     (
         {"done": 340, "total": 4000, "unit": "calls", "seconds_left": 7384, "is_most": True, "best": 0.829},

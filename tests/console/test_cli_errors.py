@@ -119,7 +119,7 @@ WRONG: list[tuple[int, str, str]] = [
     # options
     (2, "nothing to pass", "gate fect:basic --gold gold.jsonl"),
     (2, "write METRIC=NUMBER", "gate fect:basic --gold gold.jsonl --min f1"),
-    (2, "says nothing", "gate fect:basic --gold gold.jsonl --min f1=nan"),
+    (2, "cannot be a limit", "gate fect:basic --gold gold.jsonl --min f1=nan"),
     (2, "give the highest that passes: --max mae=2", "gate intent-baseline:basic --gold faithqa-mini --min mae=2"),
     (2, "no metric of fect is called 'nope'", "gate fect:basic --gold gold.jsonl --min nope=1"),
     (2, "--not-worse-than", "gate fect:basic --gold gold.jsonl --min f1=0 --margin 0.1"),
@@ -225,7 +225,7 @@ WRONG: list[tuple[int, str, str]] = [
     (2, "does not label the sentences", f"{ASSESS} --judge fect:basic"),
     (2, "--limit", f"{ASSESS} --limit 0"),
     (2, "--max-unusable", f"{ASSESS} --max-unusable 7"),
-    (2, "--unanswered says nothing about dialogues", f"{ASSESS} --unanswered wrong"),
+    (2, "--unanswered does not apply to dialogues", f"{ASSESS} --unanswered wrong"),
     (1, "no such file", f"{ASSESS} --calibration missing.csv"),
     (2, "temperature", f"{ASSESS} --temperature 9"),
     (2, "name every model once", f"{ASSESS} offline"),

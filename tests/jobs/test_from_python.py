@@ -44,7 +44,7 @@ def basic() -> jurist.LoadedJudge:
         (lambda: jurist.compare("fect:basic", "fect-mini"), jurist.JuristError, "a comparison needs two judges"),
         (lambda: jurist.cascade([CHECK], ROWS, models="nobody"), jurist.JuristError, "the model 'nobody'"),
         (lambda: jurist.evaluate(basic(), ROWS)["acc"], KeyError, "acc was not measured; use one of .*accuracy"),
-        (lambda: jurist.gate(basic(), ROWS, minimum={"f1": 4}), jurist.JuristError, "says nothing: f1 is from 0 to 1"),
+        (lambda: jurist.gate(basic(), ROWS, minimum={"f1": 4}), jurist.JuristError, "cannot be a limit"),
         (lambda: jurist.load("fect", version=7), jurist.JuristError, "no compiled artifact of judge 'fect'"),
         (lambda: jurist.load("fect:basic", verifier="offline"), jurist.JuristError, "has no frozen steps"),
         (lambda: own(signature="policy -> fine: bool"), jurist.JuristError, r"no signature; give a class of dspy\.Sig"),

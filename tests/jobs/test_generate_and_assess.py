@@ -132,7 +132,7 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "another generator's setting": (
         lambda: jurist.generate("dialogue", "docs", "x.jsonl", size=3),
         UsageError,
-        "size says nothing to dialogue; use one of turns, words, per_topic",
+        "size does not apply to dialogue; use one of turns, words, per_topic",
     ),
     "an unknown generator": (
         lambda: jurist.generate("nobody", "docs", "x.jsonl"),
@@ -167,7 +167,7 @@ REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
     "another benchmark's argument": (
         lambda: jurist.assess("offline", "dialogues", per_cell=3, rejects=Rejects()),
         UsageError,
-        "per_cell= says nothing about dialogues; leave out per_cell=",
+        "per_cell= does not apply to dialogues; leave out per_cell=",
     ),
     "a judge of other answers": (
         lambda: jurist.assess("offline", "dialogues", judge="fect:basic"),

@@ -123,8 +123,12 @@ def test_a_generator_has_none() -> None:
     ("gold", "said", "words"),
     [
         ("aaab", "aabb", []),
-        ("abababababababababab", "a" * 20, ["j gives one answer, a, to 20 of 20 units (100%), people to 10"]),
-        ("aabbc", "aabbb", ["j never answers c, which people gave to 1 of 5 units"]),
+        (
+            "abababababababababab",
+            "a" * 20,
+            ["j gives one answer, a, to 20 of 20 units (100%), which is the label of 10"],
+        ),
+        ("aabbc", "aabbb", ["j never answers c, the label of 1 of 5 units"]),
         ("a", "a", []),
     ],
 )

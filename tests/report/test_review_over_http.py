@@ -38,6 +38,15 @@ class Tone(dspy.Signature):
 
 
 TONE = Judge(name="tone", signature=Tone, positive="cold", unit="reply")
+PLAIN = Judge(
+    name="tone",
+    signature=Tone.with_updated_fields("tone", desc="${tone}").with_instructions(
+        "Rate the tone.\n\nBe strict."
+    ),
+    positive="cold",
+    unit="reply",
+)
+"""A judge whose answer nobody described."""
 
 
 class Page:
@@ -97,6 +106,13 @@ def test_the_question_and_what_inputs_are_stand_beside_a_unit(serve: Callable[..
     parts = {shown[0]: shown[1:] for shown in units[0]["inputs"]}["turns"]
     assert parts[0][0].startswith("role: user\ncontent: hello")
     assert (len(parts[0]), parts[1]) == (2, "parts")
+
+
+def test_without_a_description_the_question_is_the_first_line_of_the_instruction(
+    serve: Callable[..., Page],
+) -> None:
+    work, _ = serve([turns(0)], PLAIN).work("ann")
+    assert work["about"]["question"] == "Rate the tone."
 
 
 def test_sentences_are_texts_and_the_current_one_can_be_marked(serve: Callable[..., Page]) -> None:

@@ -4,11 +4,13 @@ Every situation is proven by the functions that prove a compilation, on made-up 
 """
 
 import re
+import shlex
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
+from jurist.cli import build_parser
 from jurist.evaluation.checked_items import Check, CheckedItem
 from jurist.evaluation.measured import score
 from jurist.evaluation.proof import prove_improvement
@@ -17,7 +19,7 @@ from jurist.evaluation.scale import resolve
 from jurist.evaluation.units import encode
 from jurist.jobs.references import LEARNERS, Reference, References
 from jurist.keeping.artifacts import Store
-from jurist.keeping.card_parts import CriterionCard, DecisionCard, ScoreCard
+from jurist.keeping.card_parts import NOTHING_BETTER, CriterionCard, DecisionCard, ScoreCard
 from jurist.programs.catalogue import find
 from jurist.programs.fect import FECT
 from jurist.programs.state import PromptState
@@ -210,10 +212,26 @@ def all_text(document: Document) -> str:
     return "\n".join(texts)
 
 
+def check_commands(document: Document, store_option: str) -> None:
+    """Check that each command of a report is complete, and looks into the store of the version."""
+    commands = []
+    for section in document.front:
+        for part in section.parts:
+            if isinstance(part, Table) and part.layout == "commands":
+                commands += [row[1] for row in part.rows]
+    assert commands
+    for command in commands:
+        program, *words = shlex.split(command)
+        assert program == "jurist"
+        assert build_parser().parse_args(words).command  # ends the test where something is missing
+        assert store_option in command
+
+
 @pytest.mark.parametrize("name", SITUATIONS)
 def test_what_is_said_was_tested(name: str) -> None:
     situation = SITUATIONS[name]
     document = reported(situation)
+    check_commands(document, situation.store_option)
     assert document.headline == situation.headline
     text = all_text(document)
     for line in situation.said:
@@ -264,6 +282,28 @@ def test_the_report_of_a_generator_counts_documents_and_names_no_label() -> None
     assert not re.search(r"\bof 0\b|labelled *$|judged ,", text, re.MULTILINE)
     for line in ("of 0 units", "no answer, labelled", "units corrected", *USE, *NEVER):
         assert line not in text
+
+
+@pytest.mark.parametrize("optimizer", ["race", "teach", "cfaith"])
+@pytest.mark.parametrize("name", ["fect", "haluagent"])
+def test_where_nothing_better_was_found_the_report_names_whole_commands(name: str, optimizer: str) -> None:
+    judge = find(name)
+    card: dict[str, Any] = {
+        "created": "2026-01-01T00:00:00Z",
+        "decision": {"verdict": NOTHING_BETTER},
+        "model": {"name": "offline", "temperature": 0.0},
+        "gold": {"name": "labels", "source": "labels.csv", "train": 12, "dev": 6, "test": 30},
+        "optimizer": {"name": optimizer, "candidates": 3},
+    }
+    artifact = Store("kept").save(judge, PromptState.of(judge.basic()), card, [], make_latest=False)
+    report = ArtifactReport(
+        artifact=artifact, judge=judge, store=Store("kept"), gold=None, store_option=" --store kept"
+    )
+    document = report.document()
+    check_commands(document, " --store kept")
+    text = all_text(document)
+    assert f"jurist compile {name} --gold labels.csv --max-calls 8000" in text
+    assert f"--optimizer {optimizer} " not in text
 
 
 def test_a_score_of_answered_units_alone_is_called_that() -> None:
