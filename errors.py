@@ -457,6 +457,10 @@ class ModelError(JuristError):
     """The model cannot be used at all: no key, no such model, unreachable host, quota spent."""
 
 
+class GoneModelError(ModelError):
+    """No model answers under this name at this address: perhaps it was shut down."""
+
+
 class OptimizerError(JuristError):
     """An optimizer cannot start: unknown name, wrong option, or a budget below one full pass."""
 

@@ -27,7 +27,7 @@ from .groups import (
     nonempty_name,
     positive_integer,
 )
-from .names import list_module_names
+from .names import EXAMPLE_MODEL, list_module_names
 from .options import flag, option, positional, repeated
 
 
@@ -73,6 +73,8 @@ class CompileOptions(
     does="compile.compile_command",
     helps={
         "calls": "hard limit on calls, the proof included (default: 4000)",
+        "model": f'"offline" (a text-overlap scorer, not an LLM), or a DSPy model string as {EXAMPLE_MODEL} (default: '
+        "with --start that of the version, else offline)",
         "resume": "continue an unfinished run, or return the version that this command made; nothing is paid twice",
     },
 ):
@@ -229,7 +231,7 @@ class MoveOptions(
     """
 
     artifact: str = positional("JUDGE@VERSION")
-    model: str = option("M", "the new model (must be given)", "")
+    model: str | None = option("M", "the new model (must be given)")
     gold: str | None = gold_option("the gold set it was compiled on (default: as named on the card)")
     margin: float | None = option(
         "M", "how much worse it may be and count as good (default: 0.03, of errors 0.03 of their range)"

@@ -32,7 +32,7 @@ class ItemsOptions(
     command="generate NAME",
     does="generate.generate_items",
     helps={
-        "model": 'who writes: "offline" (default) or a DSPy model string',
+        "model": 'who writes: "offline" or a DSPy model string (default: of a version its own, else offline)',
         "temperature": "of the writers, 0 to 2 (default: 0 for one attempt, 0.7 for several)",
         "concurrency": "documents in flight at once (default: 8)",
         "calls": _LIMIT,
@@ -101,7 +101,9 @@ class AssessOptions(
         "who labels (default: the latest compiled cognibench, qa-conflict or satisfaction, as what is "
         "judged demands, else its basic prompt)",
     )
-    judge_model: str = option("M", 'the judge\'s model: "offline" (default) or a model string', "offline")
+    judge_model: str | None = option(
+        "M", 'the judge\'s model: "offline" or a model string (default: of a version its own, else offline)'
+    )
     judge_api_base: str | None = option("URL", "address of an OpenAI-compatible server for the judge")
     samples: int | None = option(
         "K",
@@ -150,7 +152,7 @@ class DialogueOptions(
     command="generate dialogue",
     does="generate.generate_dialogues",
     helps={
-        "model": 'the generator: "offline" (default) or a DSPy model string',
+        "model": 'the generator: "offline" or a DSPy model string (default: of a version its own, else offline)',
         "temperature": "of the generator, 0 to 2 (default: 0.7)",
         "concurrency": "dialogues in flight at once (default: 8)",
     },

@@ -314,13 +314,16 @@ class CompiledVerifiers(Options, group=True):
     )
 
 
-_MODEL = f'"offline" (default; a text-overlap scorer, not an LLM), or a DSPy model string as {EXAMPLE_MODEL}'
+_MODEL = (
+    f'"offline" (a text-overlap scorer, not an LLM), or a DSPy model string as {EXAMPLE_MODEL} (default: of a version '
+    "its own, of a basic prompt that of the first version beside it, else offline)"
+)
 
 
 class ModelOptions(Endpoint, Transport, group=True):
     """Who answers."""
 
-    model: str = option("M", _MODEL, "offline")
+    model: str | None = option("M", _MODEL)
 
 
 class PanelOptions(Options, group=True):
@@ -336,11 +339,6 @@ class ModelsOptions(Endpoint, Transport, group=True):
     """Who answers, one after the other."""
 
     models: tuple[str, ...] = repeated("--model M", _MODEL)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The models, each once; the offline engine if none is named."""
-        return tuple(dict.fromkeys(self.models or ("offline",)))
 
 
 Combining = Literal["median", "mean"]

@@ -21,7 +21,9 @@ from ..runs.batching import BatchRun, Collected, opened
 from ..runs.outputs import batches_of, check_no_batches, checkpoint_of, lines_in
 from ..runs.runner import RunPlan
 from .bars import Bar
+from .inputs import answering_model, judge_of
 from .printing import Result, print_notes
+from .rows import store_of
 from .run import foreseen, result_of, rows_of
 
 _BEGIN = "jurist batch submit begins them"
@@ -72,7 +74,11 @@ def show_batches(options: StatusOptions) -> Result:
     if not folder.exists():
         raise CheckpointError(f"no batches of {options.output} are under way", hint=_BEGIN)
     with BatchStore(folder / "batches.sqlite") as store:
-        service = _service(store, _submitted(store))
+        options_then = _submitted(store)
+        loaded = judge_of(
+            options_then.judge, options_then, store_of(options_then), answering_model(options_then)
+        )
+        service = _service(store, options_then, loaded.model)
         waiting = store.flying
         batches = []
         entries = []
@@ -143,7 +149,7 @@ def _run(store: BatchStore, options: SubmitOptions, bar: Bar) -> BatchRun:
         )
     return BatchRun(
         store=store,
-        service=_service(store, options),
+        service=_service(store, options, loaded.model),
         judge=loaded,
         source=source,
         output=Path(options.output),
@@ -153,9 +159,9 @@ def _run(store: BatchStore, options: SubmitOptions, bar: Bar) -> BatchRun:
     )
 
 
-def _service(store: BatchStore, options: SubmitOptions) -> BatchService:
-    """Return the provider's service of batches."""
-    return BatchService(store, key_of(Model.of(options, name=options.model)), options.timeout)
+def _service(store: BatchStore, options: SubmitOptions, model: Model) -> BatchService:
+    """Return the service of batches of a model's provider."""
+    return BatchService(store, key_of(model), options.timeout)
 
 
 def _look_at(service: BatchService, batch: Batch) -> Batch:

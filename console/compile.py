@@ -14,7 +14,7 @@ from ..arguments.artifacts import RememberOptions
 from ..arguments.compile import CompileOptions, MoveOptions, ProveOptions
 from ..arguments.groups import StoreOptions
 from ..engines.meter import Budget
-from ..engines.models import OFFLINE, Model
+from ..engines.models import OFFLINE, OWN, Model
 from ..errors import UsageError, plural, suggest_name
 from ..evaluation.proof import Decision
 from ..evaluation.votes import Sampling
@@ -32,9 +32,8 @@ from ..jobs.unlabelled import LABELS, Unlabelled, load_both, load_rival, margin_
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.card import Card
-from ..keeping.card_parts import AgainstCard, ModelCard
+from ..keeping.card_parts import AgainstCard
 from ..keeping.loaders import load_judge
-from ..keeping.loading import reached_as
 from ..keeping.paying import PaidAnswers, Start
 from ..keeping.records import LabelProofRecord
 from ..keeping.spend_card import SpendCard
@@ -45,7 +44,7 @@ from ..programs.judge import Judge
 from ..programs.state import PromptState
 from ..report.differing import change_words
 from ..report.document import Tone
-from ..report.next_step import NextStep, choose_next_step, options_of_model, outcome_of
+from ..report.next_step import NextStep, choose_next_step, outcome_of
 from ..report.scores import (
     OFFLINE_LINE,
     ceiling_card,
@@ -69,8 +68,8 @@ from ..report.verdict import (
 from .bars import SearchBar
 from .inputs import (
     answering_model,
-    member_terms,
     model_of_card,
+    own_model,
     row_and_model_options,
     settings_of,
     store_option,
@@ -201,7 +200,10 @@ class _Compiling(Terminal):
     def compiling(self, plan: Plan, sink: Sink | None) -> Iterator[tuple[Sink, Start]]:
         """Ask a person where much will be spent, and show the search from then on."""
         name, gold = plan.judge.name, plan.gold
-        print_notes(f"{name} on {gold.name}: {plural(len(gold.cases), 'case')}, optimizer {plan.optimizer}")
+        begun = f"{name} on {gold.name}: {plural(len(gold.cases), 'case')}, optimizer {plan.optimizer}"
+        if plan.start and not (self._compiling.model or self._compiling.panel):
+            begun += f", model {plan.model.name} as {plan.start.ref}"
+        print_notes(begun)
         self.plan = plan
         estimate = foresee_compilation(plan)
         with SearchBar() as bar:
@@ -225,9 +227,9 @@ def _proposer(options: CompileOptions) -> Model | None:
             raise UsageError("--prompt-api-base and --prompt-api-key-env go with --prompt-model", hint=hint)
         if options.prompt_max_tokens is None:
             return None
-        writer = min(options.panel, default=options.model)
+        writer = min(options.panel, default=options.model or OWN)
         return Model.of(replace(options, max_tokens=options.prompt_max_tokens), name=writer)
-    provider = options.model.partition("/")[0]
+    provider = (options.model or OFFLINE).partition("/")[0]
     is_same_provider = options.prompt_model.partition("/")[0] == provider
     endpoint = replace(options, max_tokens=options.prompt_max_tokens or options.max_tokens)
     if options.prompt_api_base is not None or not is_same_provider:
@@ -424,8 +426,7 @@ def _step_after_move(moved: Moved, options: MoveOptions) -> str:
 
 def _step_with_good_model(artifact: Artifact, store_words: str) -> str:
     """Return the command that comes after a version was shown to be better on its new model, or as good."""
-    model = options_of_model(artifact)
-    return f"next: jurist run {artifact.ref} --input new.csv --output judged.jsonl{model}{store_words}"
+    return f"next: jurist run {artifact.ref} --input new.csv --output judged.jsonl{store_words}"
 
 
 def _step_with_worse_model(artifact: Artifact, store_words: str) -> str:
@@ -433,8 +434,7 @@ def _step_with_worse_model(artifact: Artifact, store_words: str) -> str:
     card = artifact.about
     judge = shlex.quote(card.judge_ref or artifact.judge)
     gold = card.gold.gold_option + card.gold.split_option
-    model = options_of_model(artifact)
-    return f"next: jurist compile {judge} {gold} --start {artifact.ref}{model}{store_words}"
+    return f"next: jurist compile {judge} {gold} --start {artifact.ref}{store_words}"
 
 
 def _step_after_labels_of_move(artifact: Artifact, plan: LabelPlan, verdict: str, store_words: str) -> str:
@@ -596,24 +596,10 @@ def _write_plan_sheet(plan: LabelPlan, judge: Judge, path: Path, options: ProveO
 def _unlabelled(options: ProveOptions, store: Store, artifact: Artifact) -> Unlabelled:
     """Return both prompts, and the rows that they are asked about."""
 
-    def answering(card: ModelCard) -> Model:
-        if options.model is not None:
-            return Model.of(options, name=options.model)
-        if card.members:
-            return reached_as(card.model(), Model.of(options, terms=member_terms()))
-        # What no option says stays as it was in the proof.
-        proven_settings = vars(card.model())
-        settings = {}
-        for name in vars(card):
-            if getattr(options, name, None) in (None, ()):
-                settings[name] = proven_settings[name]
-        settings["seed"] = card.seed or 0
-        return Model.of(options, **settings)
-
+    model = own_model(options) if options.model is None else Model.of(options, name=options.model)
     verifier = verifier_model(options, options.timeout, options.seed)
-    contenders = load_both(
-        artifact, store, answering=answering, verifier=verifier, concurrency=options.concurrency
-    )
+    contenders = load_both(artifact, store, model=model, verifier=verifier, concurrency=options.concurrency)
+    print_notes(contenders[1].own_model_words)
     gold = gold_of(str(options.rows), contenders[1].judge, options, labelled=False)
     work = Unlabelled(
         contenders=contenders,

@@ -14,7 +14,7 @@ from ..arguments.generate import (
     ItemsOptions,
 )
 from ..engines.meter import Budget
-from ..engines.models import OFFLINE, Model
+from ..engines.models import OFFLINE, OWN, Model
 from ..gold.rejects import Rejects
 from ..gold.writing import check_files, write_jsonl
 from ..jobs.assessing import assess
@@ -60,7 +60,7 @@ def _write_items(
     loaded = load_generator(
         options.generator or "haluagent",
         terminal.store,
-        model=Model.of(options, name=options.model),
+        model=Model.of(options, name=options.model or OWN),
         attempts=options.attempts,
         adapter=options.adapter,
         concurrency=options.concurrency,
@@ -68,6 +68,7 @@ def _write_items(
         verifiers=options.verifiers,
         language=options.language,
     )
+    terminal.loaded(loaded)
     written = write_items(
         recipe,
         loaded,
@@ -138,7 +139,7 @@ def assess_command(options: AssessOptions) -> Result:
     body.append(joint_spend_line([assessed.spend.get("total") or {}]))
     asked_models = list(options.models)
     if assessed.spend.get("judge"):
-        asked_models.append(options.judge_model)
+        asked_models.append(str(assessed.judge["model"]))
     if OFFLINE in asked_models:
         body.append(OFFLINE_ENGINE)
     notes = []

@@ -11,20 +11,21 @@ from ..arguments.groups import (
     Checkpoints,
     JudgingOptions,
     ModelsOptions,
-    Prices,
     Resume,
     ScoringOptions,
     StoreOptions,
+    Transport,
     VerifierOptions,
 )
-from ..engines.models import OFFLINE, Model
+from ..engines.models import OFFLINE, OWN, Model
 from ..errors import UsageError
 from ..gold.writing import check_files
 from ..keeping.artifacts import Store
 from ..keeping.loaders import load_judge
-from ..keeping.loading import LoadedJudge, reached_as
+from ..keeping.loading import LoadedJudge, proven_model
 from ..keeping.paying import Start
 from ..programs.options import JUDGE_OPTIONS
+from .printing import print_notes
 from .rows import check_apart
 
 if TYPE_CHECKING:
@@ -52,17 +53,19 @@ def start_of(options: Resume, store: Store) -> Start:
 
 
 def models_of(options: ModelsOptions) -> list[Model]:
-    """Return the models of the options; ``offline`` among others has no address."""
-    offline_options = options
-    if len(options.names) > 1:
-        offline_options = replace(options, api_base=None)
+    """Return the models of the options, each once, without any each version's own; ``offline`` has no address."""
     models = []
-    for name in options.names:
-        if name == OFFLINE:
-            models.append(Model.of(offline_options, name=name, terms=member_terms()))
+    for name in dict.fromkeys(options.models):
+        if name == OFFLINE and len(options.models) > 1:
+            models.append(Model.of(options, name=name, api_base=None))
         else:
             models.append(Model.of(options, name=name))
-    return models
+    return models or [own_model(options)]
+
+
+def own_model(options: Transport) -> Model:
+    """Return the model that stands for each version's own, with the settings of the options."""
+    return Model.of(options, name=OWN, terms=member_terms())
 
 
 def verifier_model(options: VerifierOptions, timeout: float, seed: int) -> Model | None:
@@ -78,10 +81,10 @@ def judge_of(
     reference: str,
     options: "JudgingOptions | AssessOptions | DetectorOptions",
     store: Store,
-    model: str,
+    model: Model,
     **overrides: Any,
 ) -> LoadedJudge:
-    """Return a judge as the options say, or as it was proven, for a model whose settings are open yet.
+    """Return a judge as the options say, or as it was proven, for a model.
 
     ``overrides`` are arguments of ``load_judge`` that take the place of what the options say.
     """
@@ -90,21 +93,21 @@ def judge_of(
         settings[name] = getattr(options, name, None)
     settings |= overrides
     if not isinstance(options, JudgingOptions):
-        loaded = load_judge(reference, store=store, model=Model(name=model), **settings)
+        loaded = load_judge(reference, store=store, model=model, **settings)
         return loaded.with_adapter(None)
     settings["verifier"] = verifier_model(options, options.timeout, options.seed)
     settings["verifiers"] = options.verifiers
-    loaded = load_judge(reference, store=store, model=Model(name=model), **settings)
+    loaded = load_judge(reference, store=store, model=model, **settings)
     loaded = loaded.with_adapter(options.adapter)
     return replace(loaded, settings=replace(loaded.settings, redraws=options.redraw))
 
 
 def answering_model(options: "CompileOptions | AskedOptions") -> Model:
-    """Return the model of the options, or the panel."""
+    """Return the model of the options, or the panel; without any each version's own."""
     if options.panel:
-        return panel_of(options, options.model != OFFLINE)
-    if options.model == OFFLINE:
-        return Model.of(options, name=OFFLINE, terms=member_terms())
+        return panel_of(options, options.model is not None)
+    if options.model is None:
+        return own_model(options)
     return Model.of(options, name=options.model)
 
 
@@ -125,13 +128,10 @@ def model_of_card(options: "RefitOptions | RememberOptions", card: "ModelCard") 
 
     Members of a panel are each at their own address and price.
     """
-    model = card.model(options.api_base, options.timeout)
-    if model.members:
-        return reached_as(model, Model(timeout=options.timeout, terms=member_terms()))
-    prices = file_prices(model.name)
-    if options.price_in is not None or options.price_out is not None:
-        prices = vars(Prices.of(options))
-    return replace(model, **prices)
+    model = proven_model(card, own_model(options))
+    if model.members or options.price_in is not None or options.price_out is not None:
+        return model
+    return replace(model, **file_prices(model.name))
 
 
 def member_terms() -> tuple[Model, ...]:
@@ -143,17 +143,16 @@ def member_terms() -> tuple[Model, ...]:
 
 
 def loaded_of(reference: str, options: AskedOptions, store: Store) -> LoadedJudge:
-    """Return a judge with the model of the options."""
-    loaded = judge_of(reference, options, store, options.model)
-    if loaded.own_name and not options.panel:
-        return loaded.with_model(Model.of(options, name=loaded.model.name, terms=member_terms()))
-    return loaded.with_model(answering_model(options))
+    """Return a judge with the model of the options; say which one a version asks, if nobody named any."""
+    loaded = judge_of(reference, options, store, answering_model(options))
+    print_notes(loaded.own_model_words)
+    return loaded
 
 
 def labelling_model(options: "AssessOptions") -> Model:
     """Return the model of those who label."""
     return Model(
-        name=options.judge_model,
+        name=options.judge_model or OWN,
         api_base=options.judge_api_base,
         timeout=options.timeout,
         seed=options.seed,
@@ -182,8 +181,7 @@ def row_and_model_options(
         pairs.append(("--map", f"{label}={meaning}"))
     pairs.append(("--raters", ",".join(options.raters)))
     pairs.append(("--merge", options.merge))
-    if options.model != OFFLINE:
-        pairs.append(("--model", options.model))
+    pairs.append(("--model", options.model))
     pairs.append(("--api-base", options.api_base))
     pairs.append(("--api-key-env", options.key_env))
     pairs.append(("--store", options.store))

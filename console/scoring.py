@@ -18,22 +18,22 @@ from ..arguments.scoring import (
     HardenOptions,
 )
 from ..engines.meter import Budget
-from ..engines.models import OFFLINE, Model
+from ..engines.models import OFFLINE
 from ..errors import JuristError
 from ..evaluation.paired import wide
 from ..gold.goldset import Gold
 from ..gold.raters import ceiling_of, rated_in_test
 from ..gold.writing import check_files
-from ..jobs.cascading import Cascade, Cascading, with_models
+from ..jobs.cascading import Cascade
 from ..jobs.experiment import Answers, Experiment
 from ..jobs.gating import Gate, check_table
 from ..jobs.hardening import Hardening, load_attacks
-from ..jobs.scoring import compare, evaluate, gate, harden
+from ..jobs.judges import share_model
+from ..jobs.scoring import cascade, compare, evaluate, gate, harden
 from ..keeping.artifact_card import Artifact
 from ..keeping.card_parts import CascadeFound
 from ..keeping.contenders import Contender
-from ..keeping.loading import LoadedJudge
-from ..keeping.logs import LogReference, is_log
+from ..keeping.logs import is_log
 from ..keeping.paying import PaidJob
 from ..keeping.records import RobustnessRecord
 from ..papers.cognibench.detection import Detectors, recorded_detector
@@ -66,7 +66,6 @@ from ..report.views import (
 from .inputs import (
     answering_model,
     judge_of,
-    member_terms,
     models_of,
     panel_of,
     row_and_model_options,
@@ -227,25 +226,14 @@ def compare_command(options: CompareOptions) -> Result:
 def cascade_command(options: CascadeOptions) -> Result:
     """Choose a cascade on gold; exit code 3 if none was shown to agree enough."""
     terminal = _Scoring(options)
-    loaded: list[LoadedJudge | LogReference] = []
-    for name in options.judges:
-        if is_log(name):
-            loaded.append(LogReference.of(name, options.threshold))
-        else:
-            loaded.append(judge_of(name, options, terminal.store, OFFLINE))
-    models = [Model.of(options, name=name) for name in options.models]
-    judges = with_models(loaded, models, Model.of(options, api_base=None, terms=member_terms()))
-    contenders, gold = terminal.held_against(judges, options.gold)
-    work = Cascading(
-        contenders=contenders,
-        gold=gold,
-        budget=Budget.of(options),
-        store=terminal.store,
+    cascaded = cascade(
+        options.judges,
+        models=models_of(options),
         agree=options.agree,
         risk=options.risk,
         seed=options.seed,
+        **_asking(options, terminal),
     )
-    cascaded: Cascade = terminal.measured(work, "asking")
     data = terminal.data
     decision = cascaded.words
     if cascaded.artifact is not None:
@@ -414,7 +402,7 @@ def detectors_command(options: DetectorOptions) -> Result:
         contenders += _detector_contenders(options, name, gold)
     terminal = _QuietTerminal(options)
     work = Detectors(
-        contenders=tuple(contenders),
+        contenders=tuple(share_model(contenders, models_of(options)[0])),
         gold=gold,
         budget=Budget.of(options),
         strictness=options.strictness or STRICTNESS,
@@ -447,8 +435,9 @@ def _detector_contenders(options: DetectorOptions, reference: str, gold: Gold) -
     if is_log(reference):
         return [recorded_detector(reference, gold)]
     store = store_of(options)
-    model = options.names[0]
-    judge = judge_of(reference, options, store, model, strictness=None)
+    models = models_of(options)
+    judge = judge_of(reference, options, store, models[0], strictness=None)
     if "strictness" in judge.judge.options:
-        judge = judge_of(reference, options, store, model, strictness=options.strictness or STRICTNESS)
-    return judge.on(models_of(options))
+        judge = judge_of(reference, options, store, models[0], strictness=options.strictness or STRICTNESS)
+    print_notes(judge.own_model_words)
+    return judge.on(models)

@@ -14,6 +14,7 @@ from ..gold.goldset import Gold
 from ..gold.mapping import RowMapping
 from ..jobs.estimate import CostEstimate
 from ..jobs.surface import Asked, GoldLike, Surface
+from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidAnswers
 from ..programs.judge import Judge
 from .bars import progress
@@ -65,6 +66,10 @@ class Terminal(Surface):
     def note(self, *notes: str) -> None:
         """Say each."""
         print_notes(*notes)
+
+    def loaded(self, judge: LoadedJudge) -> None:
+        """Say which model a version asks, if nobody named any."""
+        print_notes(judge.own_model_words)
 
     def gold(self, gold: GoldLike, judge: Judge) -> Gold:
         """Return gold, read as the options say."""

@@ -28,7 +28,7 @@ from dspy import (
     LMUnsupportedModelError,
 )
 
-from ..errors import JuristError, ModelError
+from ..errors import GoneModelError, JuristError, ModelError
 from ..text.redaction import redact
 from .failure_kinds import FailureKind
 from .journal import StoredResponse
@@ -249,6 +249,8 @@ _HINTS: Final = {
     FailureKind.LONG_LIMIT: "start again with --resume then, or let the job wait with a longer --patience",
     FailureKind.UNSUPPORTED: "leave out the setting that is named, or name another model",
 }
+_GONE: Final = frozenset({FailureKind.MODEL, FailureKind.ADDRESS, FailureKind.TRANSPORT})
+"""Kinds of failures by which a model looks that was shut down."""
 _GENERAL_HINT: Final = "check the model and its settings"
 
 
@@ -511,4 +513,6 @@ def model_error(error: LMError) -> ModelError:
         return ModelError(
             f"no provider is known for the model {error.model!r}", hint="write it as provider/model"
         )
-    return ModelError(brief(error), hint=failure_of(error).hint)
+    kind = kind_of(error)
+    error_type = GoneModelError if kind in _GONE else ModelError
+    return error_type(brief(error), hint=failure_of(error).hint)

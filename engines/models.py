@@ -54,6 +54,8 @@ from .window import Window
 OFFLINE = "offline"
 NAME_IN_EXAMPLES = EXAMPLE_MODEL.partition("/")[2]
 """The model of examples, as the client of its provider names it."""
+OWN = "jurist/own"
+"""Stands for the model of each version: the one that it was proven with, and of a basic prompt the offline engine."""
 RECORDED = "recorded:"
 """How the name of a file of verdicts begins that stands for a judge."""
 _REASONS = re.compile(
@@ -280,6 +282,11 @@ class Model(EndpointSettings):
         if self.members:
             return all(member.offline for member in self.members)
         return self.name == OFFLINE
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it stands for the model of each version."""
+        return self.name == OWN
 
     @property
     def reads_instructions(self) -> bool:

@@ -317,7 +317,8 @@ class AssessmentRequest:
         if options.get("samples") is None and loaded.word_rule is None:
             # Only a judge that was loaded tells whether words decide, which takes no further samples.
             loaded = self._load_by_name(judge, {**options, "samples": _LABELLING_SAMPLES})
-        return loaded.with_model(self.judge_model)
+        self.surface.loaded(loaded)
+        return loaded
 
     def load_fact_judge(self, default: str) -> LoadedJudge:
         """Return the judge of facts, with the judges' model; ``default`` is its name where nobody names one."""
@@ -326,12 +327,12 @@ class AssessmentRequest:
             return load_for_new_rows(judge, None, self.surface.store, {})
         loaded = self._load_by_name(judge, {"concurrency": self.concurrency})
         self.surface.note(loaded.note)
-        return loaded.with_model(self.judge_model)
+        self.surface.loaded(loaded)
+        return loaded
 
     def _load_by_name(self, judge: str, options: Mapping[str, Any]) -> LoadedJudge:
-        """Return a judge by name, asked with a model whose settings are open yet."""
-        model = Model(name=self.judge_model.name)
-        return load_reference(judge, self.surface.store, model=model, **options)
+        """Return a judge by name, asked with the judges' model."""
+        return load_reference(judge, self.surface.store, model=self.judge_model, **options)
 
     @property
     def _given_options(self) -> dict[str, Any]:
@@ -462,7 +463,7 @@ def assess(
     benchmark: str | os.PathLike[str],
     *,
     judge: JudgeLike | None = None,
-    judge_model: ModelLike = "offline",
+    judge_model: ModelLike | None = None,
     samples: Count | None = None,
     threshold: Count | None = None,
     strictness: str | None = None,
@@ -489,7 +490,8 @@ def assess(
             :func:`jurist.generate` wrote with ``dialogue``, ``haluagent`` or ``faithqa``.
         judge: the judge that labels replies; default: the latest compiled ``cognibench``, ``qa-conflict`` or
             ``satisfaction``, as the benchmark demands, else its basic prompt.
-        judge_model: the model that answers as the judge, where the judge is given by name.
+        judge_model: the model that answers as the judge, where the judge is given by name; default: of a version its
+            own, else ``offline``.
         samples, threshold: the judgements of a response, 1 or more (default: 5), and how many of them make a
             hallucination, 1 to ``samples`` (default: more than half).
         strictness, language: as for :func:`jurist.load`.

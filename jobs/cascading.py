@@ -31,7 +31,7 @@ from ..keeping.card_parts import (
 )
 from ..keeping.contenders import Contender
 from ..keeping.loaders import ask_as_member, sure_answer
-from ..keeping.loading import LoadedJudge, reached_as
+from ..keeping.loading import LoadedJudge
 from ..keeping.logs import Log, LogReference
 from ..keeping.paying import PaidJob
 from ..keeping.sealing import SEEN
@@ -397,51 +397,29 @@ def _member_card(judge: LoadedJudge, member: CascadeMember, store: Store) -> Mem
 
 
 def with_models(
-    judges: Sequence[LoadedJudge | LogReference],
-    models: Sequence[Model],
-    settings: Model | None = None,
-    keep: Sequence[bool] = (),
+    judges: Sequence[LoadedJudge | LogReference], models: Sequence[Model], keep: Sequence[bool]
 ) -> tuple[LoadedJudge | LogReference, ...]:
     """Return the judges, each with its model.
 
     Args:
-        judges: those of a comparison or a cascade; logs, detectors and members of cascades keep the model they have.
-        models: one for all judges, one for each that takes one, or none: then each has the model it was proven with.
-        settings: how a model is reached that a version was proven with.
-        keep: for each judge, whether it was loaded with its model and keeps it; by default none.
+        judges: those of a cascade.
+        models: one for all judges, or one for each that takes one.
+        keep: for each judge, whether it keeps its model, as one that was loaded before, or is a log.
 
     Raises:
         UsageError: there are neither one model nor as many as judges that take one.
     """
-    keeping = keep or [False] * len(judges)
-    takers = 0
-    for judge, keeps_model in zip(judges, keeping, strict=True):
-        if not (judge.own_name or keeps_model):
-            takers += 1
-    if models and len(models) not in (1, takers):
+    takers = len(judges) - sum(keep)
+    if len(models) not in (1, takers):
         hint = "name one for all, or one for each in their order"
         raise UsageError(f"{plural(len(models), 'model')} for {plural(takers, 'judge')}", hint=hint)
     if len(models) == 1:
         models = list(models) * takers
     next_model = iter(models)
     ready: list[LoadedJudge | LogReference] = []
-    for judge, keeps_model in zip(judges, keeping, strict=True):
-        if isinstance(judge, LogReference) or judge.own_name or keeps_model:
+    for judge, keeps_model in zip(judges, keep, strict=True):
+        if keeps_model or isinstance(judge, LogReference):
             ready.append(judge)
-        elif models:
-            ready.append(judge.with_model(next(next_model)))
         else:
-            ready.append(judge.with_model(_usual_model(judge, settings or Model())))
+            ready.append(judge.with_model(next(next_model)))
     return tuple(ready)
-
-
-def _usual_model(judge: LoadedJudge, settings: Model) -> Model:
-    """Return the model that a version was proven with, reached by these settings; without a version the settings."""
-    if not judge.artifact:
-        return settings
-    if judge.panel is not None:
-        return reached_as(judge.panel, settings)
-    proven = judge.artifact.about.model
-    if not (proven and proven.name):
-        return settings
-    return replace(settings, name=proven.name, api_base=proven.api_base, max_tokens=proven.max_tokens)

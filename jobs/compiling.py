@@ -8,6 +8,7 @@ from typing import Any
 
 from ..engines.embedding import embedder_beside
 from ..engines.meter import Budget
+from ..engines.models import OFFLINE, Model
 from ..errors import Count, OptimizerError, Seed, UsageError, checked
 from ..evaluation.votes import Rule, Sampling
 from ..gold.goldset import Gold
@@ -28,7 +29,14 @@ from ..keeping.card_parts import (
     OptimizerCard,
 )
 from ..keeping.loaders import load_judge
-from ..keeping.loading import JudgeModule, LoadedJudge, default_temperature, resolve_sampling, sample_members
+from ..keeping.loading import (
+    JudgeModule,
+    LoadedJudge,
+    default_temperature,
+    proven_model,
+    resolve_sampling,
+    sample_members,
+)
 from ..keeping.model_ends import warning_of_ends
 from ..keeping.paying import PaidJob, Start, paying
 from ..keeping.verifying import with_recorded_verifiers, with_verifiers
@@ -125,7 +133,7 @@ def compile(
     beside: Sequence[str] = (),
     optimizer: str | Optimizer | MinimalOptimizer = DEFAULT,
     options: Mapping[str, Any] | None = None,
-    model: ModelLike = "offline",
+    model: ModelLike | None = None,
     prompt_model: ModelLike | None = None,
     verifier: ModelLike | None = None,
     verifiers: Sequence[str] = (),
@@ -164,7 +172,8 @@ def compile(
             that an installed package brings, an optimizer of one's own, or one of DSPy as ``dspy.GEPA(...)``, of which
             the settings are taken; its metric and its models are the judge's.
         options: settings of the optimizer.
-        model: answers as the judge; of :meth:`jurist.Model.panel` each member once.
+        model: answers as the judge; of :meth:`jurist.Model.panel` each member once. Default: ``offline``, and with
+            ``start`` the model of that version.
         prompt_model: writes prompts; default: the judge's model.
         verifier: answers the judge's frozen steps; default: the judge's model at temperature 0.
         verifiers: versions of judges that verify what a generator writes, such as ``("label-check@2",)``; default: its
@@ -218,6 +227,8 @@ def compile(
         resolved = with_recorded_verifiers(resolved, surface.store.load(start), surface.store)
     resolved = with_verifiers(resolved, verifiers, surface.store)
     answering = make_model(model)
+    if answering.is_own:
+        answering = _choose_model(start, answering, surface.store)
     sampling = sampling or Sampling()
     if answering.members:
         sampling = sample_members(sampling, len(answering.members))
@@ -232,12 +243,15 @@ def compile(
     surface.note(*(log.note for log in logs))
     proposer = None
     if prompt_model is not None:
-        if make_model(prompt_model).decides:
+        proposer = make_model(prompt_model)
+        if proposer.is_own:
+            proposer = replace(answering, max_tokens=proposer.max_tokens)
+        if proposer.decides:
             raise UsageError(
-                f"{make_model(prompt_model).name} is a decision model, and writes no prompts",
+                f"{proposer.name} is a decision model, and writes no prompts",
                 hint="name a model that writes text with --prompt-model, or leave it out",
             )
-        proposer = default_temperature(make_model(prompt_model), fit.sampling.samples)
+        proposer = default_temperature(proposer, fit.sampling.samples)
     frozen_model = None
     if verifier is not None:
         frozen_model = make_model(verifier)
@@ -287,6 +301,13 @@ def compile(
             )
             return _return_finished(plan, surface.store, version, force=force)
         return compile_judge(plan, surface.store, job_start, force=force, anyway=anyway, sink=taking)
+
+
+def _choose_model(start: str | None, settings: Model, store: Store) -> Model:
+    """Return the model of a compilation for which none was named: that of the version it starts from, else offline."""
+    if start is None:
+        return replace(settings, name=OFFLINE)
+    return proven_model(store.load(start).about.model, settings)
 
 
 def _load_start(reference: str | None, judge: Judge, store: Store) -> Artifact | None:

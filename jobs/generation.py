@@ -17,7 +17,6 @@ from ..cases import Case
 from ..engines.channel import CallContext
 from ..engines.ledger import Purpose
 from ..engines.meter import Budget
-from ..engines.models import Model
 from ..errors import (
     CheckpointError,
     Count,
@@ -47,7 +46,7 @@ from ..report.table import Table, table
 from .estimate import Ask, CostEstimate, Size, Span
 from .judges import load_for_new_rows, load_reference
 from .measuring import ask_offline, spread_evenly
-from .surface import ModelLike, Surface, make_model, open_store
+from .surface import ModelLike, Surface, open_store
 
 _BATCH = 1024
 
@@ -559,7 +558,8 @@ def generate(
             for a generator of yours also rows in Python: dictionaries, or a table.
         output: the file to write, ``.jsonl``; of ``haluagent`` a folder, which gets ``benchmark.jsonl``. The rejected
             items are beside it.
-        model: the model that writes; default: ``offline``, and of a generator that was loaded its own.
+        model: the model that writes; default: of a version, and of a generator that was loaded, its own, else
+            ``offline``.
         attempts: the most tries at a document until an item passes, 1 or more; default: 1, of ``faithqa`` 3.
         verifier: the model that answers the frozen steps, which verify; default: ``model`` at temperature 0.
         verifiers, adapter, language: as for :func:`jurist.load`.
@@ -631,13 +631,11 @@ def load_generator(
     """Return a generator with its models; one that was loaded keeps its own."""
     if isinstance(generator, LoadedJudge):
         return load_for_new_rows(generator, model, store, {})
-    writer = make_model(model or "offline")
     try:
-        loaded = load_reference(generator, store, model=Model(name=writer.name), samples=attempts, **options)
+        loaded = load_reference(generator, store, model=model, samples=attempts, adapter=adapter, **options)
     except UnknownJudgeError as error:
         hint = suggest_name(str(generator), GENERATORS, "or path/to/file.py:generator")
         raise JudgeError(f"no generator is called {generator!r}", hint=hint) from error
-    loaded = loaded.with_model(writer).with_adapter(adapter)
     generator_of(loaded.judge)
     return loaded
 

@@ -4,12 +4,12 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias, Unpack
+from typing import Any, TypeAlias, TypeVar, Unpack
 
 import dspy
 
 from ..engines.meter import Budget
-from ..engines.models import OFFLINE, Model
+from ..engines.models import Model
 from ..errors import StoppedError, UsageError, checked
 from ..gold.mapping import MappingLike, make_mapping
 from ..gold.new_rows import Source
@@ -26,6 +26,8 @@ from .cascading import with_models
 from .compiling import Compiled
 from .surface import Loading, ModelLike, count_rows, make_model, open_store, warn
 
+_Contender = TypeVar("_Contender")
+"""A judge or a log."""
 JudgeLike: TypeAlias = str | Judge | LoadedJudge | Compiled
 """A reference or a judge as for :func:`jurist.load`; or what :func:`jurist.load` or :func:`jurist.compile`
 returned, with its own model."""
@@ -51,7 +53,7 @@ def load(
     reference: str | Judge,
     *,
     version: int | str = "",
-    model: ModelLike = "offline",
+    model: ModelLike | None = None,
     store: str | os.PathLike[str] | None = None,
     trust: bool = False,
     **options: Unpack[Loading],
@@ -59,10 +61,11 @@ def load(
     """Load a judge that can be called with its inputs.
 
     Args:
-        reference: ``JUDGE`` (the latest version shown better with ``model``, else the basic prompt, and a warning
-            says why), ``JUDGE@VERSION``, or ``JUDGE:basic``; or the judge itself, where no file defines it.
+        reference: ``JUDGE`` (the latest version shown better, if a ``model`` is named with that, else the basic
+            prompt, and a warning says why), ``JUDGE@VERSION``, or ``JUDGE:basic``; or the judge itself, where no file
+            defines it.
         version: a number, a tag, or ``"basic"``, where the reference names none; default: as its name alone.
-        model: see :data:`ModelLike`.
+        model: see :data:`ModelLike`; default: of a version its own, else ``offline``.
         store: the folder of artifacts; default ``$JURIST_STORE``, else ``./compiled``.
         trust: execute the Python file that the artifact was compiled from, where its code is needed; it is
             remembered.
@@ -92,7 +95,7 @@ def load_reference(
     store: Store,
     *,
     version: int | str = "",
-    model: ModelLike = OFFLINE,
+    model: ModelLike | None = None,
     verifier: ModelLike | None = None,
     adapter: str | None = None,
     redraws: int | None = None,
@@ -127,7 +130,7 @@ def load_contenders(
     options: Mapping[str, Any],
     draws: int = 1,
 ) -> tuple[LoadedJudge | LogReference, ...]:
-    """Return each judge with each of the models (default: ``offline``), and each log once."""
+    """Return each judge with each of the models (default: its own), and each log once."""
     # A judge that was loaded keeps its own model and settings.
     items = []
     for item in as_items(judges):
@@ -135,7 +138,7 @@ def load_contenders(
             item = item.judge
         items.append(item)
     _check_nothing_to_change(items, models, options)
-    answering_models = list(map(make_model, as_items(models) or [OFFLINE]))
+    answering_models = list(map(make_model, as_items(models) or [None]))
     contenders: list[LoadedJudge | LogReference] = []
     for item in items:
         if isinstance(item, LoadedJudge):
@@ -145,7 +148,36 @@ def load_contenders(
         else:
             loaded = load_reference(item, store, model=answering_models[0], **options)
             contenders += loaded.on(answering_models, draws=draws)
-    return tuple(contenders)
+    return tuple(share_model(contenders, answering_models[0], items, draws))
+
+
+def share_model(
+    contenders: Sequence[_Contender], settings: Model, given: Sequence[object] = (), draws: int = 1
+) -> list[_Contender | LoadedJudge]:
+    """Return the judges, the basic prompts among them with the model of the first version.
+
+    Args:
+        contenders: judges with the models of their versions, and logs.
+        settings: the model that stands for each version's own, with the settings that were named.
+        given: what was given for the judges; those that were loaded before keep their model.
+        draws: how often everything is asked.
+    """
+    if not settings.is_own:
+        return list(contenders)
+    judges = [contender for contender in contenders if isinstance(contender, LoadedJudge)]
+    asked_versions = [judge for judge in judges if judge.artifact and judge.settings.asks_model]
+    if not asked_versions:
+        return list(contenders)
+    shared = replace(asked_versions[0].model, temperature=settings.temperature)
+    ready: list[_Contender | LoadedJudge] = []
+    for contender in contenders:
+        was_given = any(contender is item for item in given)
+        if isinstance(contender, LoadedJudge) and contender.artifact is None and not was_given:
+            basic = replace(contender, named=None)
+            ready.append(basic.with_model(shared, draws=draws))
+        else:
+            ready.append(contender)
+    return ready
 
 
 def _check_nothing_to_change(items: Sequence[object], models: object, options: Mapping[str, object]) -> None:
@@ -177,9 +209,14 @@ def load_cascade(
     draws: int = 1,
 ) -> tuple[LoadedJudge | LogReference, ...]:
     """Return the judges of a cascade, each with its model; one that was loaded keeps its own."""
-    keep = [isinstance(judge, LoadedJudge | Compiled) for judge in as_items(judges)]
+    named_models = list(map(make_model, as_items(models)))
+    if not named_models or named_models[0].is_own:
+        return load_contenders(judges, named_models or None, store, options, draws)
     ready = load_contenders(judges, None, store, options, draws)
-    return with_models(ready, list(map(make_model, as_items(models))), keep=keep)
+    keep: list[bool] = []
+    for judge, contender in zip(as_items(judges), ready, strict=True):
+        keep.append(isinstance(judge, LoadedJudge | Compiled) or isinstance(contender, LogReference))
+    return with_models(ready, named_models, keep)
 
 
 def as_items(values: Any) -> list[Any]:
@@ -211,7 +248,7 @@ def run(
         rows: what ``jurist run --input`` takes (a file, a folder, ``hf:org/name``); or mappings, DSPy's examples, or a
             table of pandas, Polars, PyArrow or ``datasets``. A generator is read once, as it is judged.
         output: ``.jsonl`` or ``.csv``. Rows that cannot be used are set aside beside it.
-        model: who answers; default: ``offline``, and of a judge that was loaded its own.
+        model: who answers; default: of a version, and of a judge that was loaded, its own, else ``offline``.
         budget: hard limits.
         mapping: the names of columns in the rows, where they are not the judge's.
         keep: columns that travel into the output; default: all that are not judged.

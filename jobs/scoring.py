@@ -32,7 +32,8 @@ def evaluate(
         judge, gold, asking: as for :func:`compare`.
         by: the name of a column of the gold, such as a language, with 50 values at most: the rows with each value are
             scored, too, in ``by_column``; default: none.
-        model: the model that answers; default: ``offline``, and of a judge that was loaded its own.
+        model: the model that answers; default: of a version, and of a judge that was loaded, its own, else
+            ``offline``.
 
     Returns:
         The scores of the judge by metric, most of them from 0 to 1: ``evaluation["f1"]`` has ``value`` and
@@ -117,7 +118,8 @@ def compare(
     Args:
         judges: see :data:`JudgeLike`; all of them have the same inputs and give the same kind of values.
         gold: labelled rows; see :data:`GoldLike`. Rows that an artifact was compiled on are left out, and counted.
-        models: the models with each of which every judge that is given by name is asked; default: ``offline``.
+        models: the models with each of which every judge that is given by name is asked; default: of a version its
+            own, of a basic prompt that of the first version, else ``offline``.
         repeats: the number of times that everything is asked, 1 or more, with other draws each (FECT section 3.1: 10).
         by: as for :func:`evaluate`.
         seed: the seed of the permutation test.
@@ -163,8 +165,7 @@ def cascade(
         gold, asking: as for :func:`compare`.
         agree: the share of the answered rows on which people must say the same, above 0 and below 1.
         risk: how probable it may be at most that they do not, above 0 and below 1.
-        models: one for all judges that are given by name, or one for each; default: of a version the model that it was
-            proven with, else ``offline``.
+        models: one for all judges that are given by name, or one for each; default: as for :func:`compare`.
         seed: of the parts of the gold in which rows tell of each other.
 
     Raises:

@@ -13,7 +13,7 @@ import dspy
 
 from ..arguments.groups import Combining
 from ..engines.meter import Budget, Meter
-from ..engines.models import Model
+from ..engines.models import OWN, Model
 from ..errors import UsageError, in_words_of_caller, printable
 from ..evaluation.votes import Rule
 from ..gold.goldset import Gold
@@ -40,7 +40,9 @@ from .plan import Plan
 from .recorded import read_log
 
 ModelLike: TypeAlias = str | Model | dspy.LM
-"""``offline``, a DSPy model string, a :class:`~jurist.Model`, or a ``dspy.LM``."""
+"""``offline``, a DSPy model string, a :class:`~jurist.Model`, or a ``dspy.LM``. Where none is named, a version asks the
+model that it was proven with, and a basic prompt that of the first version which is named beside it, else
+``offline``."""
 
 GoldLike: TypeAlias = str | os.PathLike[str] | Gold | Any
 """A bundled name, a path, ``hf:org/name``, a :class:`~jurist.Gold`, cases such as ``gold.split().test``, a list of
@@ -89,6 +91,9 @@ class Surface:
         """Say what a user should know."""
         warn(*notes)
 
+    def loaded(self, judge: LoadedJudge) -> None:
+        """Hear of a judge that was loaded, before anything is asked."""
+
     def judge(self, judge: str | Judge) -> tuple[Judge, str]:
         """Return the judge to compile, and how it was named, if by name."""
         if isinstance(judge, Judge):
@@ -109,6 +114,7 @@ class Surface:
         ready: list[Contender] = []
         for contender in contenders:
             if isinstance(contender, LoadedJudge):
+                self.loaded(contender)
                 ready.append(contender.for_texts(case_texts(labelled.cases)))
             else:
                 ready.append(read_log(contender, labelled, self.store))
@@ -238,8 +244,10 @@ def open_store(root: str | os.PathLike[str] | Store | None, *, trust: bool = Fal
     return Store(root, trust=Trust(trusts_all=trust))
 
 
-def make_model(model: ModelLike) -> Model:
-    """Return the model of a name or of a ``dspy.LM``, or a model as it is."""
+def make_model(model: ModelLike | None) -> Model:
+    """Return the model of a name or of a ``dspy.LM``, or a model as it is; for ``None`` each version's own."""
+    if model is None:
+        return Model(name=OWN)
     if isinstance(model, dspy.LM):
         return Model.of_lm(model)
     if isinstance(model, str):

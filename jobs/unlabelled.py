@@ -11,7 +11,7 @@ import numpy as np
 from ..cases import Case, Value
 from ..engines.ledger import Spend
 from ..engines.meter import Budget
-from ..engines.models import Model
+from ..engines.models import OWN, Model
 from ..errors import Count, JuristError, Seed, UsageError, checked, plural
 from ..evaluation.disagreements import fewest_labels, label_could_decide
 from ..evaluation.intervals import estimated
@@ -25,10 +25,9 @@ from ..gold.goldset import Gold
 from ..gold.rows import AMBIGUITY, canonical_row, label_keys
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
-from ..keeping.card_parts import ModelCard
 from ..keeping.contenders import Contender
 from ..keeping.loaders import load_judge
-from ..keeping.loading import LoadedJudge, find_changed_conditions
+from ..keeping.loading import LoadedJudge, find_changed_conditions, proven_model
 from ..keeping.logs import Log, LogReference, is_log
 from ..keeping.paying import PaidJob, Start
 from ..optimizers.objective import row_of
@@ -51,6 +50,7 @@ from .recorded import read_log
 from .sealed_rows import ALPHA, Opening
 from .surface import GoldLike, ModelLike, Surface, make_model, open_store, read_gold
 
+_OWN_MODEL = Model(name=OWN)
 LABELS = 40
 """Labels that are planned unless another number is given."""
 
@@ -192,11 +192,11 @@ def load_both(
     artifact: Artifact,
     store: Store,
     *,
-    answering: Callable[[ModelCard], Model] = ModelCard.model,
+    model: Model = _OWN_MODEL,
     verifier: Model | None = None,
     concurrency: int = 8,
 ) -> tuple[LoadedJudge, LoadedJudge]:
-    """Return the basic prompt and the version, both asked as in the version's proof."""
+    """Return the basic prompt and the version, both asked as in the version's proof; by default with its model."""
     card = artifact.about
     job = card.job
     if verifier is None and card.verifier:
@@ -214,10 +214,10 @@ def load_both(
         basic = load(
             version.judge, version="basic", samples=job.samples, threshold=job.threshold, combine=combine
         )
-    basic_card = job.model if job.model.name else card.model
-    basic_model = answering(basic_card) if basic_card.name else Model()
-    version_model = answering(card.model) if card.model.name else Model()
-    return basic.with_adapter(job.adapter).with_model(basic_model), version.with_model(version_model)
+    basic_model = model
+    if model.is_own:
+        basic_model = proven_model(job.model if job.model.name else card.model, model)
+    return basic.with_adapter(job.adapter).with_model(basic_model), version.with_model(model)
 
 
 def margin_of(artifact: Artifact) -> float:
@@ -241,8 +241,7 @@ def load_rival(reference: str, artifact: Artifact, store: Store, gold: Gold) -> 
             f"{artifact.ref} was moved from {parent}, not from {reference}",
             hint="leave out --against to hold a version against its basic prompt",
         )
-    rival = load_judge(moved.parent, store=store)
-    return rival.with_model(store.load(moved.parent).about.model.model())
+    return load_judge(moved.parent, store=store)
 
 
 @checked
@@ -294,9 +293,8 @@ def prove(
     judge = load_reference(artifact.ref, artifacts).judge
     work = None
     if rows is not None:
-        answering = ModelCard.model if model is None else lambda card: make_model(model)
         gold = read_gold(rows, judge, labelled=False)
-        contenders: tuple[Contender, ...] = load_both(artifact, artifacts, answering=answering)
+        contenders: tuple[Contender, ...] = load_both(artifact, artifacts, model=make_model(model))
         if against is not None:
             contenders = load_rival(against, artifact, artifacts, gold), contenders[1]
         work = Unlabelled(

@@ -11,7 +11,7 @@ from ..arguments.groups import Combining
 from ..cases import Case
 from ..engines.channel import CallContext
 from ..engines.ledger import Spend
-from ..engines.models import Model
+from ..engines.models import OWN, Model
 from ..errors import JudgeError, UsageError
 from ..evaluation.scale import Scale
 from ..evaluation.trust import AgreementRegression, SureAnswer
@@ -135,7 +135,7 @@ class CascadeJudge(LoadedJudge):
 
     def with_model(self, model: Model, *, draws: int = 1) -> "CascadeJudge":
         """Return it with how models are reached taken from one: who answers is part of the cascade."""
-        if not model.offline and model.name not in {member.model.name for member in self.members}:
+        if not model.is_own and model.name not in {member.model.name for member in self.members}:
             hint = "leave out the model, or choose a cascade with it: jurist cascade"
             raise UsageError(f"{self.name} is a cascade, whose judges are asked with {self.names}", hint=hint)
         members: list[LoadedJudge] = []
@@ -204,7 +204,7 @@ def load_judge(
     verifiers: Sequence[str] | None = None,
     **options: str | None,
 ) -> LoadedJudge:
-    """Load ``JUDGE``, ``JUDGE@VERSION`` or ``JUDGE:basic`` for a model.
+    """Load ``JUDGE``, ``JUDGE@VERSION`` or ``JUDGE:basic`` for a model; default: that of the version (:data:`OWN`).
 
     ``JUDGE`` is the latest version shown better with that model (without one: with any), or else the basic prompt.
 
@@ -228,10 +228,9 @@ def load_judge(
         options=values,
     )
     settings = replace(FOR_NEW_ROWS, concurrency=concurrency, verifier=verifier)
-    model_name = None
-    if model is not None:
-        model_name = model.name
-    prompt = name.prompt(model_name, settings)
+    if model is None:
+        model = Model(name=OWN)
+    prompt = name.prompt(None if model.is_own else model.name, settings)
     if prompt.artifact and prompt.artifact.about.cascade:
         chosen = {
             "samples": samples,
@@ -241,19 +240,16 @@ def load_judge(
             "verifier": verifier,
             "verifiers": verifiers or None,
         }
-        return _load_cascade(prompt, prompt.artifact, store, chosen).with_model(model or Model())
+        return _load_cascade(prompt, prompt.artifact, store, chosen).with_model(model)
     # that there are no frozen steps is said before anything is asked
     choose_verifier(prompt.judge, Model(), verifier)
     check_sampling(prompt.judge, prompt.settings.sampling)
     loaded = LoadedJudge(
         **vars(prompt),
-        model=model or Model(),
+        model=model,
         context=CallContext.fresh(),
-        named=name,
     )
-    if loaded.panel is not None:
-        return loaded.with_model(loaded.model)
-    return loaded.for_model(loaded.model, loaded.draws)
+    return replace(loaded.with_model(model), named=name)
 
 
 def _load_cascade(

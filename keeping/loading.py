@@ -1,7 +1,8 @@
 """A judge that can be asked: with which model, at which temperature, how often, and by whom its frozen steps."""
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
@@ -14,8 +15,8 @@ from ..cases import Case
 from ..engines.channel import CallContext
 from ..engines.ledger import Spend
 from ..engines.model_names import same_model
-from ..engines.models import Model, Reach, connect, reached
-from ..errors import StoppedError, UsageError
+from ..engines.models import OFFLINE, Model, Reach, connect, reached
+from ..errors import GoneModelError, StoppedError, UsageError
 from ..evaluation.rows import JudgedRow
 from ..evaluation.votes import Sampling
 from ..programs.asking import Asker
@@ -35,6 +36,7 @@ from .naming import ADAPTER, BASIC, Name, Prompt, adapter_error
 
 if TYPE_CHECKING:
     from ..programs.word_rule import WordRule
+    from .card_parts import ModelCard
 
 _WARM = 0.7
 """The temperature at which several samples differ."""
@@ -48,6 +50,23 @@ _CHANGED_NOTE = (
     "its prompt was changed after it was loaded: rows that it shows are left out of scores, but jurist does not know "
     "which other rows its optimizer saw"
 )
+
+
+@contextmanager
+def naming_move(judge: "LoadedJudge") -> Iterator[None]:
+    """Say of a version whose model is gone which command brings it to another model."""
+    try:
+        yield
+    except GoneModelError as error:
+        model = judge.model.name
+        artifact = judge.artifact
+        if artifact is None or not artifact.proof_records() or not same_model(artifact.model, model):
+            raise
+        hint = (
+            f"{error.hint}; if {model} no longer answers, jurist move {artifact.ref} --model NEW holds another model "
+            f"against the answers that {artifact.ref} keeps"
+        )
+        raise GoneModelError(error.message, hint=hint) from error
 
 
 class ResolvedSampling(NamedTuple):
@@ -134,6 +153,20 @@ def _reached_by(model: Model, terms: Model) -> Model:
     )
 
 
+def proven_model(card: "ModelCard", settings: Model) -> Model:
+    """Return the model of a proof, without one the offline engine; what ``settings`` leave open is as in the proof."""
+    if card.members:
+        return reached_as(card.model(), settings)
+    if not card.name:
+        return replace(settings, name=OFFLINE)
+    proven = vars(card.model())
+    values: dict[str, Any] = {"name": card.name, "seed": settings.seed or card.seed or 0}
+    for name in ("api_base", "temperature", "max_tokens", "reasoning_effort", "body"):
+        if getattr(settings, name) in (None, ()):
+            values[name] = proven[name]
+    return replace(settings, **values)
+
+
 def choose_verifier(judge: Judge, model: Model, verifier: Model | None) -> Model | None:
     """Return who answers the frozen steps of a judge: the verifier that is named, else its model at temperature 0."""
     if not judge.frozen_hash:
@@ -169,6 +202,7 @@ class LoadedJudge(Prompt):
             judge with a prompt of its own, and of a copy in another process.
         is_changed: whether its prompt was changed after it was loaded, as by an optimizer of DSPy.
         changed_version: the version whose prompt was changed; ``None`` for a basic prompt.
+        has_own_model: whether nobody named its model, so that a version asks the one that it was proven with.
     """
 
     model: Model
@@ -179,6 +213,7 @@ class LoadedJudge(Prompt):
     named: Name | None = field(default=None, compare=False)
     is_changed: bool = False
     changed_version: Artifact | None = None
+    has_own_model: bool = field(default=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the ledger, and the store: a copy is the version that it is."""
@@ -253,6 +288,18 @@ class LoadedJudge(Prompt):
         return warning_of_ends(self.model.each)
 
     @property
+    def own_model_words(self) -> str:
+        """Which model a version asks as nobody named one, in one line; empty for the offline engine, or if named."""
+        if (
+            not self.has_own_model
+            or self.artifact is None
+            or not self.settings.asks_model
+            or self.model.offline
+        ):
+            return ""
+        return f"{self.name} asks {self.model.name}, with which it was proven; --model names another"
+
+    @property
     def word_rule(self) -> "WordRule | None":
         """The rule by which words decide, alone or with the replies; ``None`` where replies alone decide."""
         return self.settings.words
@@ -290,7 +337,8 @@ class LoadedJudge(Prompt):
             ModelError: the model cannot be used at all.
         """
         case = self._case(row, inputs)
-        return self.for_cases([case]).asker().ask(case)
+        with naming_move(self):
+            return self.for_cases([case]).asker().ask(case)
 
     async def acall(self, *row: Any, **inputs: Any) -> Verdict:
         """Judge one row inside a running event loop; raises what calling it raises."""
@@ -347,7 +395,8 @@ class LoadedJudge(Prompt):
         self, cases: Sequence[Case], *, repeat: int = 0, on_verdict: OnVerdict | None = None
     ) -> list[Verdict]:
         """Judge many cases; the result is in their order. Repeats draw other samples."""
-        return self.asker(repeat).ask_all(cases, on_verdict)
+        with naming_move(self):
+            return self.asker(repeat).ask_all(cases, on_verdict)
 
     def check(self) -> None:
         """Refuse what cannot be asked, before anything is paid."""
@@ -412,12 +461,30 @@ class LoadedJudge(Prompt):
         # ``model`` leaves open is the one that the artifact's search chose, else the one that suits asking each sample
         # ``draws`` times.
         judge = self
-        if judge.panel is not None and model.offline and not model.members:
-            return replace(judge, model=reached_as(judge.panel, model))
         if self.named is not None and self.named.follows_model:
-            prompt = self.named.prompt(model.name, self.settings)
+            name = None if model.is_own else model.name
+            prompt = self.named.prompt(name, self.settings)
             judge = replace(self, **vars(prompt))
-        return judge.for_model(model, judge.draws * max(1, draws))
+        if model.is_own:
+            return judge._with_own_model(model, draws)
+        return replace(judge.for_model(model, judge.draws * max(1, draws)), has_own_model=False)
+
+    def _with_own_model(self, model: Model, draws: int) -> "LoadedJudge":
+        """Return a copy for the model that the version was proven with, reached as a model says that stands for it."""
+        if self.artifact is None:
+            own_model = replace(model, name=OFFLINE)
+            return replace(self.for_model(own_model, self.draws * max(1, draws)), has_own_model=True)
+        card = self.artifact.about
+        own_model = proven_model(card.model, model)
+        is_asked_as_proven = draws <= 1 and self.draws == card.thresholds.samples
+        if not (
+            is_asked_as_proven or own_model.members
+        ):  # other draws need a temperature at which they differ
+            own_model = replace(own_model, temperature=model.temperature)
+        judge = self
+        if self.settings.verifier is None and card.verifier:
+            judge = replace(self, settings=replace(self.settings, verifier=card.verifier.model()))
+        return replace(judge.for_model(own_model, judge.draws * max(1, draws)), has_own_model=True)
 
     @property
     def draws(self) -> int:
@@ -425,13 +492,6 @@ class LoadedJudge(Prompt):
         if self.settings.sampling.is_panel:
             return 1
         return self.settings.sampling.samples
-
-    @property
-    def panel(self) -> Model | None:
-        """The panel that the version was proven with; ``None`` without one."""
-        if self.artifact is None or not self.artifact.about.model.members:
-            return None
-        return self.artifact.about.model.model()
 
     def for_model(self, model: Model, draws: int) -> "LoadedJudge":
         """Return a copy of this very prompt for a model, at the temperature that suits so many draws.

@@ -44,11 +44,6 @@ class LogReference:
     # the probability from which a verdict is positive, where it gives probabilities
     threshold: float | None = None
 
-    @property
-    def own_name(self) -> str:
-        """Its name: it is no judge with a version."""
-        return self.name
-
     @classmethod
     def of(cls, reference: str, threshold: float | None = None) -> LogReference:
         """Return the parts of a reference such as ``recorded:log.csv#verdict``."""

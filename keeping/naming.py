@@ -1,7 +1,8 @@
 """What a name stands for: a judge, and of its prompts a version or the basic one.
 
 ``JUDGE@V`` is that version, whoever is asked. ``JUDGE`` alone is the latest version shown better with the model that is
-asked, and without one the basic prompt: what was proven with one model says nothing of another.
+asked, and without one the basic prompt: what was proven with one model says nothing of another. Where nobody names a
+model, it is the latest version, with its own.
 """
 
 from collections.abc import Mapping, Sequence

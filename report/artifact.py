@@ -34,7 +34,7 @@ from .by_column import column_section
 from .differing import KEPT_PROMPT, basic_state, change_words, prompt_changes, sign_of
 from .document import Cases, Document, Link, Part, Section, Tone
 from .judged import SYSTEMS, paired_cases
-from .next_step import choose_next_step, options_of_model, outcome_of
+from .next_step import choose_next_step, outcome_of
 from .plots import ThresholdPoint, threshold_plot
 from .proof_plots import (
     artifact_search_plot,
@@ -195,8 +195,7 @@ class ArtifactReport:
             (step.reason, step.command),
             (
                 "judge new rows",
-                f"jurist run {artifact.ref} --input new.csv --output judged.jsonl"
-                f"{options_of_model(artifact)}{self.store_option}",
+                f"jurist run {artifact.ref} --input new.csv --output judged.jsonl{self.store_option}",
             ),
             (f"see the sealed test of {parent}", f"jurist report {parent}{self.store_option}"),
         ]
@@ -460,16 +459,15 @@ class ArtifactReport:
         ref, decision = self.artifact.ref, self._card.decision
         judge = shlex.quote(self.artifact.about.reference)
         outcome = outcome_of(self.artifact, self.judge)
-        model = outcome.model_options
         step = choose_next_step(outcome, self._gold_options)
         yield step.reason, step.command
         if decision.verdict == "better":
             if not step.command.startswith("jurist run"):
-                yield "judge new rows", f"jurist run {ref} --input new.csv --output judged.jsonl{model}"
-            yield "serve it", f"jurist serve {ref}{model}"
+                yield "judge new rows", f"jurist run {ref} --input new.csv --output judged.jsonl"
+            yield "serve it", f"jurist serve {ref}"
             limit = self._gate_limit(metric)
             if limit:
-                yield "check it in CI", f"jurist gate {ref} {self._gold_options} {limit}{model}"
+                yield "check it in CI", f"jurist gate {ref} {self._gold_options} {limit}"
             labels = foresee_labels_of(self.artifact, self.judge)
             if labels and not self.artifact.label_proofs:
                 yield f"prove it on new rows, by {labels} labels", prove_words(ref, labels)

@@ -28,7 +28,6 @@ class Outcome:
     """The known facts of a version once it was decided about, as far as it says what to do next."""
 
     ref: str  # ``JUDGE@VERSION``
-    model_options: str = ""  # the options by which its own model is asked, with a space before them
     judge: str  # the name of the judge, as a shell takes it
     # on the version against the basic prompt and a constant answer, or that nothing better was found
     verdict: str
@@ -79,7 +78,7 @@ def choose_next_step(outcome: Outcome, row_options: str, store_option: str = "")
         )
         return NextStep(command=command, reason=reason)
     if outcome.verdict == "better":
-        command = f"jurist run {outcome.ref} --input new.csv --output judged.jsonl{outcome.model_options}{store_option}"
+        command = f"jurist run {outcome.ref} --input new.csv --output judged.jsonl{store_option}"
         return NextStep(command=command, reason="it judges new rows")
     if outcome.labels_to_prove:
         reason = (
@@ -102,21 +101,6 @@ def choose_next_step(outcome: Outcome, row_options: str, store_option: str = "")
         return NextStep(command=f"jurist gold plan {outcome.ref}{store_option}", reason=reason)
     command = f"jurist evaluate {outcome.ref} {row_options} --verbose"
     return NextStep(command=command, reason="what it gets wrong")
-
-
-def options_of_model(artifact: Artifact) -> str:
-    """Return the options by which a command asks a version's own model, with a space before them.
-
-    Empty for the offline engine, which is asked without any, for a panel, and where words decide alone.
-    """
-    card = artifact.about
-    decides_by_words = card.words is not None and card.words.without_model
-    if card.model.members or decides_by_words or card.model.name in ("", "offline"):
-        return ""
-    options = f" --model {shlex.quote(card.model.name)}"
-    if card.model.api_base:
-        options += f" --api-base {shlex.quote(card.model.api_base)}"
-    return options
 
 
 _TURNED = {"better": "worse", "worse": "better"}
@@ -145,7 +129,6 @@ def outcome_of(artifact: Artifact, judge: Judge, *, by_labels: str = "") -> Outc
             labels_in_all = totals.enough_labels(difference)
     return Outcome(
         ref=artifact.ref,
-        model_options=options_of_model(artifact),
         judge=shlex.quote(card.reference),
         verdict=verdict,
         generates=judge.answer.scale.row_type is type(None),

@@ -20,7 +20,7 @@ from ..errors import AnswerPending, BudgetExhausted, CheckpointError, GoldError,
 from ..gold.new_rows import Source
 from ..gold.rejects import Rejects
 from ..gold.writing import json_line
-from ..keeping.loading import LoadedJudge
+from ..keeping.loading import LoadedJudge, naming_move
 from ..keeping.paying import PaidJob, Start, paying
 from ..programs.asking import Asker
 from ..programs.together import run_to_end, work_through
@@ -218,7 +218,8 @@ class _Run:
             # A judge that cannot be connected fails here, before a thread reads rows ahead.
             asker = replace(self.judge, context=job.contexts["judge"]).asker()
             with _open_output(self, survey, partial(self._known_line, state)) as order:
-                summary = _Rows(self, asker, survey, state, order, job).judged()
+                with naming_move(self.judge):
+                    summary = _Rows(self, asker, survey, state, order, job).judged()
                 if survey.whole:
                     summary = self._keep_left_out(state, summary)
             job.unfinished = bool(summary.left or summary.unread or summary.verdicts.get("failed"))

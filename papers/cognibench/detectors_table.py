@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Unpack
 
 from ...errors import Seed, checked
-from ...jobs.judges import JudgeLike, load_contenders, load_reference
-from ...jobs.surface import Asking, GoldLike, ModelLike, Surface, resolve_asking
+from ...jobs.judges import JudgeLike, as_items, load_contenders, load_reference, share_model
+from ...jobs.surface import Asking, GoldLike, ModelLike, Surface, make_model, resolve_asking
 from ...keeping.contenders import Contender
 from ...keeping.loading import LoadedJudge
 from ...keeping.logs import is_log
@@ -31,7 +31,7 @@ def table(
     Args:
         gold: labelled responses; see :data:`GoldLike`.
         detectors: judges of responses, or ``recorded:FILE``; the first is tested against each other one.
-        models: each detector that is given by name is asked with each; default: ``offline``.
+        models: each detector that is given by name is asked with each; default: as for :func:`jurist.compare`.
         seed: of the permutation test.
         asking: as for :func:`jurist.compare`; ``strictness``: a cognitive sentence below it is hallucinated
             (the paper's: ``grounded``).
@@ -54,8 +54,13 @@ def table(
         for loaded in load_contenders(detector, models, surface.store, settings):
             assert isinstance(loaded, LoadedJudge)
             contenders.append(loaded)
+    first_model = make_model((as_items(models) or [None])[0])
     work = Detectors(
-        contenders=tuple(contenders), gold=labelled, strictness=strictness, budget=limits, seed=seed
+        contenders=tuple(share_model(contenders, first_model, detectors)),
+        gold=labelled,
+        strictness=strictness,
+        budget=limits,
+        seed=seed,
     )
     return measure_detectors(work, surface)[0]
 

@@ -190,12 +190,12 @@ def test_a_file_says_once_how_a_model_is_reached(
     def read(*argv: str) -> tuple[Any, ...]:
         parsed = build_parser().parse_args([*argv, "--gold", "g"])
         given = parsed.command.of(parsed)
-        return getattr(given, "model", None) or given.names, given.api_base, given.timeout
+        return getattr(given, "model", None) or getattr(given, "models", None), given.api_base, given.timeout
 
     base, timeout = ("http://127.0.0.1:9/v1", 3.0) if kept else (None, 120.0)
-    assert read("evaluate", "j") == ("openai/a" if kept else "offline", base, timeout)
-    assert read("compile", "j") == ("openai/a" if kept else "offline", base, timeout)
-    assert read("compare", "j") == (("openai/a",) if kept else ("offline",), base, timeout)
+    assert read("evaluate", "j") == ("openai/a" if kept else None, base, timeout)
+    assert read("compile", "j") == ("openai/a" if kept else None, base, timeout)
+    assert read("compare", "j") == (("openai/a",) if kept else (), base, timeout)
     # the address and the key of one model are never another's
     assert read("evaluate", "j", "--model", "openai/b") == ("openai/b", None, timeout)
     assert read("compare", "j", "--model", "offline") == (("offline",), None, timeout)

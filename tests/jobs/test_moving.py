@@ -363,3 +363,26 @@ def test_the_version_before_is_asked_while_its_model_lives(serve: Callable[..., 
     write_new_rows()
     refused = cli("prove", "fect@1", "--against", "fect@2", "--rows", "new.jsonl")
     assert "fect@1 was moved from no version, not from fect@2" in refused.err
+
+
+def test_a_model_that_is_gone_is_one_line_that_names_the_move(serve: Callable[..., Any]) -> None:
+    server = serve(right_on_all)
+    moved(server)
+    write_new_rows()
+    rows = ("--rows", "new.jsonl", "--yes")
+    judged = ("--input", "new.jsonl", "--output", "judged.jsonl", "--yes")
+    step = "if openai/old no longer answers, jurist move fect@1 --model NEW holds another model"
+    # the server at which fect@1 was proven has ended
+    for command in (
+        ("prove", "fect@2", "--against", "fect@1", *rows),
+        ("run", "fect@1", *judged),
+        ("gate", "fect@2", "--gold", "gold.jsonl", "--min", "f1=0.1", "--not-worse-than", "fect@1", "--yes"),
+    ):
+        done = cli(*command)
+        errors = [line for line in done.err.splitlines() if line.startswith("error")]
+        assert done.code == 1
+        assert len(errors) == 1, done.err
+        assert "[openai/old] failed to connect to 127.0.0.1" in errors[0]
+        assert step in errors[0]
+    with pytest.raises(jurist.JuristError, match=r'jurist\.move\("fect@1", model="NEW"\)'):
+        jurist.prove("fect@2", "new.jsonl", against="fect@1")

@@ -18,12 +18,6 @@ RULES: dict[str, tuple[dict[str, object], str, str]] = {
         "jurist run fect@1 --input new.csv --output judged.jsonl --store kept",
         "new rows",
     ),
-    "better, on a model that is asked by its address": (
-        {"verdict": "better", "gains": True, "model_options": " --model openai/m --api-base http://h/v1"},
-        "jurist run fect@1 --input new.csv --output judged.jsonl --model openai/m --api-base http://h/v1 "
-        "--store kept",
-        "new rows",
-    ),
     "better, and words that may decide are better": (
         {"verdict": "better", "gains": True, "words_are": "better"},
         "jurist run fect@1 --input new.csv --output judged.jsonl --store kept",
