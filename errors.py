@@ -38,17 +38,17 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class _Within(NamedTuple):
-    """The values of an argument that is a number, which :func:`check_types` sees to, and these in words."""
+class Within(NamedTuple):
+    """The values of an argument or a setting that is a number, and these in words."""
 
-    lowest: int
+    lowest: float
     highest: float
     words: str
 
 
-Count: TypeAlias = Annotated[int, _Within(1, float("inf"), "a whole number, 1 or more")]
+Count: TypeAlias = Annotated[int, Within(1, float("inf"), "a whole number, 1 or more")]
 """The type of an argument that counts something."""
-Seed: TypeAlias = Annotated[int, _Within(0, 2**32 - 1, f"a whole number from 0 to {2**32 - 1}")]
+Seed: TypeAlias = Annotated[int, Within(0, 2**32 - 1, f"a whole number from 0 to {2**32 - 1}")]
 """The type of a seed: numpy, and the optimizers that use it, take no higher ones."""
 
 

@@ -24,7 +24,7 @@ from ..text.templates import PLAIN
 from ..text.templates import Template as PromptTemplate
 from .description import contents, inputs_of, response_format
 from .portable_judge import InputSpec, NearestSpec, Schema, StepSpec
-from .target import Prompt, Subject, messages_of_rows, program_steps, prompt_of
+from .target import Prompt, Subject, UnsuitableTargetError, messages_of_rows, program_steps, prompt_of
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
@@ -136,9 +136,9 @@ def _check_needs_no_vectors(subject: Subject, steps: Iterable[StepSpec]) -> None
     """Refuse a judge of which a step chooses the rows that it shows by vectors."""
     for step in steps:
         if step["nearest"] and step["nearest"]["embedder"]:
-            raise UsageError(
+            raise UnsuitableTargetError(
                 f"{subject.ref} chooses by vectors which rows it shows, and this target has no client to ask for them",
-                hint="export it to python, or run it with jurist",
+                target="python",
             )
 
 
@@ -187,9 +187,8 @@ def _check_portable(subject: Subject, spec: Mapping[str, Any], steps: Iterable[S
     """Refuse a judge that shows, reads or combines something by code that only jurist has."""
     reader = spec["parser"]["answer"].get("reader")
     if reader is None or not _can_show_inputs(spec["inputs"]) or not _can_read_outputs(steps):
-        raise UsageError(
-            f"the replies of {subject.judge.name} cannot be read without jurist's own code",
-            hint="export it to messages, or run it with jurist",
+        raise UnsuitableTargetError(
+            f"the replies of {subject.judge.name} cannot be read without jurist's own code", target="messages"
         )
     if reader == "constraints" and subject.samples > 1:
         hint = "export a version of one sample, or run it with jurist"
@@ -447,8 +446,12 @@ class ScorerFile(PortableFile):
             reader = criterion.portable_rule().get("reader")
             numbers.append(gives_number(reader, getattr(criterion.scale, "positive", ())))
         if not any(numbers):
-            raise UsageError(
+            otherwise = "run it with jurist"
+            if not subject.judge.document:
+                otherwise += "; of labels, positive= names those that count as 0"
+            raise UnsuitableTargetError(
                 f"{subject.judge.name} gives no one number, which is what {self.name} keeps",
-                hint="export it to python, or run it with jurist; of labels, positive= names those that count as 0",
+                target="python",
+                otherwise=otherwise,
             )
         return super().render(subject)

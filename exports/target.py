@@ -31,6 +31,22 @@ _MOST_ENDINGS = 100
 """The most endings of placeholders that are tried, until the prompt itself holds none of them."""
 
 
+class UnsuitableTargetError(UsageError):
+    """A target cannot hold a judge; the hint names one that may.
+
+    Attributes:
+        what: the reason, in words.
+        target: a target that may hold the judge.
+        otherwise: the next step without an export.
+    """
+
+    def __init__(self, what: str, *, target: str, otherwise: str = "run it with jurist") -> None:
+        self.what = what
+        self.target = target
+        self.otherwise = otherwise
+        super().__init__(what, hint=f"export it to {target}, or {otherwise}")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Subject:
     """The subject of an export: a judge with one prompt, and, if it comes from an artifact, its card."""
@@ -275,17 +291,17 @@ def prompt_of(
     predictor = predictor or only_predictor(subject)
     remembered = PredictorPrompt.of(predictor).remembered
     if remembered and not remembers:
-        raise UsageError(
+        raise UnsuitableTargetError(
             f"{subject.ref} shows with each row the {remembered.shown} labelled rows most like it, which this target "
             "cannot do",
-            hint="export it to python, or run it with jurist",
+            target="python",
         )
     adapter = subject.judge.adapter(subject.form)
     placeholders = _placeholders(adapter, predictor, mark)
     if placeholders is None:
-        raise UsageError(
+        raise UnsuitableTargetError(
             f"{subject.judge.name} has an input that is not inserted as text, which this target cannot hold",
-            hint="export it to markdown, or run it with jurist",
+            target="markdown",
         )
     messages = adapter.format(predictor.signature, predictor.demos, placeholders)
     return Prompt(
@@ -371,5 +387,4 @@ def only_predictor(subject: Subject) -> dspy.Predict:
     else:
         return first
     target = "python" if steps else "markdown"
-    hint = f"export it to {target}, or run it with jurist"
-    raise UsageError(f"{judge.name} {what}; this target holds one prompt", hint=hint)
+    raise UnsuitableTargetError(f"{judge.name} {what}; this target holds one prompt", target=target)

@@ -4,6 +4,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Self, TypeAlias
@@ -15,6 +16,7 @@ from ..cases import Case
 from ..errors import UsageError, checked, plural
 from ..exports import Exporter, Subject, exporter
 from ..exports.portable_file import PortableFile
+from ..exports.target import UnsuitableTargetError
 from ..exports.targets.markdown import Piece, page_pieces
 from ..gold.data import WITHOUT_LABEL
 from ..gold.goldset import Gold
@@ -109,14 +111,26 @@ def exported(
     if loaded.artifact is not None and chosen.name != "markdown":  # a description for people asks no model
         loaded.artifact.check_is_no_panel()
     subject = subject_of(loaded.artifact or loaded.state, loaded.judge)
-    if subject.asks_decision_model and chosen.name not in ("markdown", "python"):
-        raise UsageError(
-            f"{subject.ref} asks a decision model ({subject.model_of_proof}), and the files of {target} ask models "
-            "that write text",
-            hint="export it to python; or jurist serve answers over HTTP",
-        )
-    _check_holds(chosen, subject)
-    return chosen.render(subject), list(chosen.limits) + list(subject.limits)
+    try:
+        text = _rendered(chosen, subject)
+    except UnsuitableTargetError as error:
+        raise _with_suitable_target(error, subject) from None
+    return text, list(chosen.limits) + list(subject.limits)
+
+
+def _rendered(target: Exporter, subject: Subject) -> str:
+    """Return the text of the exported file. Raises ``UsageError`` where the target cannot hold the judge."""
+    _check_holds(target, subject)
+    return target.render(subject)
+
+
+def _with_suitable_target(error: UnsuitableTargetError, subject: Subject) -> UsageError:
+    """Return the error with a target that holds the judge: the one that it names, else the card for people, or none."""
+    for name in (error.target, "markdown"):
+        with suppress(UsageError):
+            _rendered(exporter(name), subject)
+            return UnsuitableTargetError(error.what, target=name, otherwise=error.otherwise)
+    return UsageError(error.what, hint=error.otherwise)
 
 
 def export_text(source: Artifact | PromptState, judge: Judge, target: str) -> str:
@@ -130,24 +144,34 @@ def artifact_page(source: Artifact, judge: Judge) -> list[Piece]:
 
 
 def _check_holds(target: Exporter, subject: Subject) -> None:
-    """Refuse a judge with words, questions or an own answer, where the file of the target holds one prompt alone."""
+    """Refuse what a target cannot hold beside the prompt: a decision model, words, questions or an own answer."""
+    if subject.asks_decision_model and target.name not in ("markdown", "python"):
+        raise UnsuitableTargetError(
+            f"{subject.ref} asks a decision model ({subject.model_of_proof}), and the files of {target.name} ask "
+            "models that write text",
+            target="python",
+            otherwise="let jurist serve answer over HTTP",
+        )
     if isinstance(target, PortableFile):
         return
     if subject.state.questions:
-        raise UsageError(
+        raise UnsuitableTargetError(
             f"{subject.ref} weighs the answers to {plural(len(subject.state.questions), 'question')}, which "
             f"{target.name} cannot do",
-            hint="export it to python, or compile it with --no-questions",
+            target="python",
+            otherwise="compile it with --no-questions",
         )
     if subject.word_rule is not None:
-        raise UsageError(
+        raise UnsuitableTargetError(
             f"{subject.ref} is decided by words, alone or with the replies, which {target.name} cannot hold",
-            hint="export it to python, or compile it with --no-words",
+            target="python",
+            otherwise="compile it with --no-words",
         )
     if subject.own_answer is not None:
-        raise UsageError(
+        raise UnsuitableTargetError(
             f"the model of {subject.ref} answers the task itself before it judges, which {target.name} cannot hold",
-            hint="export it to python, or compile it with --no-own-answer",
+            target="python",
+            otherwise="compile it with --no-own-answer",
         )
 
 

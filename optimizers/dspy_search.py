@@ -6,12 +6,13 @@ import dataclasses
 import inspect
 import io
 import logging
+import math
 import random
 import sys
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import dspy
 from dspy import AdapterParseError, LMError
@@ -22,14 +23,14 @@ from ..engines.adapters import ChatAdapter
 from ..engines.draws import change_draw, current_draw
 from ..engines.dspy_internals import BaseCallback, InstructionProposer, Teleprompter, argument_of
 from ..engines.failures import ROW_REFUSED, brief, kind_of, model_error
-from ..errors import JuristError, OptimizerError, suggest_name
+from ..errors import JuristError, OptimizerError, Within, suggest_name
 from .base import Event, Job, Optimizer
 from .board import Board, Candidate
 from .drawing import order_by_strata
 from .proposing import count_proposals, has_given_up
 from .raced import Finalists
 from .recorder import CarriedError, Judging, Recorder, Unanswered
-from .settings import SettingValue, read_typed_settings
+from .settings import ABOVE_ZERO, FROM_ONE, SettingValue, read_typed_settings
 
 PREFIX = "dspy:"
 _SIZES = ("sample", "validation", "finalists")  # settings that jurist adds
@@ -65,6 +66,23 @@ _DEFECTS = (
 _USUAL = {"metric_threshold": 0.5, "init_temperature": 1.0, "auto": "light", "max_demos": 4}
 """Settings of DSPy's classes that have no good value of their own."""
 _DEMONSTRATIONS = ("max_bootstrapped_demos", "max_labeled_demos", "max_demos")
+_FROM_ZERO = {
+    *_DEMONSTRATIONS,
+    "k",
+    "max_merge_invocations",
+    "metric_threshold",
+    "restrict",
+    "sample",
+    "stop_at_score",
+    "validation",
+}
+"""Settings that may be 0; of other settings a whole number is a count from 1."""
+_RANGES = {
+    "breadth": Within(2, math.inf, "a whole number, 2 or more"),
+    "temperature_for_candidates": ABOVE_ZERO,
+    "temperature_for_sampling": ABOVE_ZERO,
+}
+"""Settings that DSPy cannot use below another number."""
 _PLAIN = (bool, int, float, str, type(None))
 _GIVEN_BY_JOB = {
     "demo_input_field_maxlen",
@@ -116,7 +134,7 @@ class DspyOptimizer(Optimizer):
     def called(cls, name: str) -> DspyOptimizer:
         """Return the optimizer of ``dspy:CLASS``, with its usual settings."""
         class_name = name.removeprefix(PREFIX)
-        classes = _offered_classes()
+        classes = offered_classes()
         if class_name not in classes:
             hint = suggest_name(class_name, sorted(classes))
             raise OptimizerError(f"{name!r} names no optimizer of DSPy that leaves a prompt", hint=hint)
@@ -135,7 +153,7 @@ class DspyOptimizer(Optimizer):
         kind = type(optimizer)
         name = f"{PREFIX}{kind.__name__}"
         if not _leaves_prompt(kind):
-            hint = f"give one of {', '.join(sorted(_offered_classes()))}"
+            hint = f"give one of {', '.join(sorted(offered_classes()))}"
             raise OptimizerError(f"{name} is no optimizer of DSPy that leaves a prompt", hint=hint)
         usual = cls.of_class(kind, name)
         constructor, _ = _parameters(kind)
@@ -198,7 +216,7 @@ class DspyOptimizer(Optimizer):
     def with_settings(self, settings: Mapping[str, object]) -> DspyOptimizer:
         """Return the optimizer with some settings changed, each of the type of its default."""
         defaults = {**self.parameters(), **self.settings()}
-        types = {setting: type(value) for setting, value in defaults.items()}
+        types = {setting: type_of_setting(setting, default) for setting, default in defaults.items()}
         return self.changed(read_typed_settings(self.name, types, defaults, settings))
 
     def parameters(self) -> dict[str, Any]:
@@ -312,12 +330,22 @@ class DspyOptimizer(Optimizer):
         return order[: size or None]
 
 
+def type_of_setting(name: str, default: object) -> object:
+    """Return the type of a setting's default, with a range where it is a count, or where DSPy names no default."""
+    kind: Any = type(default)
+    if name in _RANGES:
+        return Annotated[kind, _RANGES[name]]
+    if kind in (int, type(None)) and name not in _FROM_ZERO:
+        return Annotated[kind, FROM_ONE]
+    return kind
+
+
 def _select_arguments(values: Mapping[str, Any], names: Container[str]) -> dict[str, Any]:
     """Return the values whose names are among some names."""
     return {name: value for name, value in values.items() if name in names}
 
 
-def _offered_classes() -> dict[str, type[Teleprompter]]:
+def offered_classes() -> dict[str, type[Teleprompter]]:
     """Return name -> class of the optimizers that DSPy exports and that leave a prompt."""
     classes = {}
     for name, exported in vars(dspy).items():

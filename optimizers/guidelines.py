@@ -27,6 +27,7 @@ from .proposing import (
     signature_for,
 )
 from .raced import Track
+from .settings import CountFromOne
 from .writers import DistilWritingRules
 
 Lesson: TypeAlias = tuple[Case, str]
@@ -57,9 +58,9 @@ class DistilRules(dspy.Signature):
 class Guidelines(Writing):
     """The arm that adds rules to the leader: from the reasons people gave, and where nobody gave any from errors."""
 
-    most: int = 8  # rules
-    batch: int = 20  # cases shown to a proposer at once
-    sample: int = 100  # cases that rules are made of, at most
+    most: CountFromOne = 8  # rules
+    batch: CountFromOne = 20  # cases shown to a proposer at once
+    sample: CountFromOne = 100  # cases that rules are made of, at most
     name: str = "guidelines"
     product: ClassVar[str] = "set of rules"
 

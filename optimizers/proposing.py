@@ -24,6 +24,7 @@ from .base import Job
 from .board import Candidate
 from .objective import Objective, Outcome
 from .phrases import PHRASES, language_of_judge, task_in_words, truth_in_words
+from .settings import CountFromOne, Share, Temperature
 from .writers import describe_step, failures_of_step
 
 _USELESS = 10
@@ -36,9 +37,9 @@ _QUOTED = 600
 class Writing:
     """Settings of optimizers for which a proposer writes instructions."""
 
-    longest: int = 4000  # characters an instruction may have
-    copied: float = 0.2  # the share of an instruction's text that may be copied from train
-    temperature: float = 1.0  # of the proposer (OPRO's paper: 1.0)
+    longest: CountFromOne = 4000  # characters an instruction may have
+    copied: Share = 0.2  # the share of an instruction's text that may be copied from train
+    temperature: Temperature = 1.0  # of the proposer (OPRO's paper: 1.0)
     name: str = ""  # of the optimizer in the history
 
 

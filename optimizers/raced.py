@@ -20,6 +20,7 @@ from .board import Board, Candidate
 from .drawing import blocks, order_by_strata
 from .objective import Outcome
 from .proposing import CopyGuard, Writing, lessons_of
+from .settings import CountFromOne, CountFromZero, NumberFromZero, PositiveNumber
 from .standing import Standing
 from .worth import ROWS_PER_POINT
 
@@ -490,17 +491,19 @@ class Finalists:
 class Raced(Optimizer):
     """The settings of a race. A subclass has the arms, and is usually an arm itself."""
 
-    steps: int = 30  # at most this many steps
-    sample: int = 200  # train cases of the race, beside all of dev; no prompt is scored on more
+    steps: CountFromOne = 30  # at most this many steps
+    sample: CountFromOne = 200  # train cases of the race, beside all of dev; no prompt is scored on more
     # cases of the race on which the basic prompt is scored first; every other prompt is compared with it
-    opening: int = 40
-    block: int = 8  # cases in a block of the race; each new prompt meets one
-    extra: int = 4  # further blocks a step, for the prompts with the highest upper bounds
-    growth: float = 0.5  # the number of further blocks grows by this much each step
-    reach: float = 1.0  # standard errors of the upper bound, and of the lower bound by which a prompt leads
-    shrink: float = 5.0  # cases for which its parent's mean counts beside a prompt's own
-    patience: int = 8  # steps without a new leader or another choice before it stops
-    finalists: int = 2  # prompts that are scored on all of dev at the end, beside the basic one
+    opening: CountFromOne = 40
+    block: CountFromOne = 8  # cases in a block of the race; each new prompt meets one
+    extra: CountFromZero = 4  # further blocks a step, for the prompts with the highest upper bounds
+    growth: NumberFromZero = 0.5  # the number of further blocks grows by this much each step
+    reach: NumberFromZero = (
+        1.0  # standard errors of the upper bound, and of the lower bound by which a prompt leads
+    )
+    shrink: PositiveNumber = 5.0  # cases for which its parent's mean counts beside a prompt's own
+    patience: CountFromOne = 8  # steps without a new leader or another choice before it stops
+    finalists: CountFromOne = 2  # prompts that are scored on all of dev at the end, beside the basic one
     name: str = "race"
     # in place of blocks, each new prompt is scored on all of dev, and the leader on train too
     whole: bool = False

@@ -14,6 +14,7 @@ from ..errors import OptimizerError, suggest_name
 from ..programs.plugins import PluginKind, executed_hashes, split_file_name
 from .base import MinimalOptimizer, Optimizer, WithDefaults
 from .dspy_search import PREFIX, DspyOptimizer
+from .settings import check_ranges
 
 DEFAULT = "race"
 
@@ -78,6 +79,8 @@ def _from_object(value: object, options: Mapping[str, object] | None) -> Optimiz
     if isinstance(value, type) or not _may_optimize(value):
         raise OptimizerError(f"{value!r:.80} is no optimizer", hint=f"give an instance of {_OPTIMIZER_WORDS}")
     optimizer = _instance(value, repr(value))
+    if dataclasses.is_dataclass(value):
+        check_ranges(value, optimizer.name)
     if not options:
         return optimizer
     if isinstance(value, Teleprompter):  # DSPy takes some settings, as num_trials of MIPROv2, in ``compile``

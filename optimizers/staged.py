@@ -17,6 +17,7 @@ from .candidate import Candidate
 from .drawing import blocks
 from .question_labels import first_trial_size, may_fit_head
 from .raced import Arm, Finalists, Raced, Track, Turns, is_flawless
+from .settings import PositiveNumber
 from .thresholds import add_fitted
 from .worth import POINT, ROWS_PER_POINT, expected_gain, gain_for_lengths, gain_for_rows
 
@@ -80,7 +81,7 @@ class Staged(Raced):
     """A race after cheaper stages. A subclass names its arms, the arm that shows rows, and the source of questions."""
 
     # the search may take the tokens of so many rows of the basic prompt for a gain of .01
-    rows_per_point: float = ROWS_PER_POINT
+    rows_per_point: PositiveNumber = ROWS_PER_POINT
 
     @abstractmethod
     def rows_arm(self, job: Job, most_tokens: float) -> RowsArm | None:

@@ -5,8 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...errors import UsageError
-from ..target import Prompt, Subject, prompt_of
+from ..target import Prompt, Subject, UnsuitableTargetError, prompt_of
 
 _VARIABLE = re.compile(r"\{\{\s*([\w.]+)\s*\}\}")
 """What Langfuse takes for a variable in a prompt."""
@@ -57,9 +56,10 @@ def _check_variables(subject: Subject, prompt: Prompt) -> None:
     for message in prompt.messages:
         for name in _VARIABLE.findall(message["content"]):
             if name not in names:
-                raise UsageError(
+                raise UnsuitableTargetError(
                     f"the prompt of {subject.ref} holds {{{{{name}}}}}, which Langfuse takes for a variable",
-                    hint="export it to python, or leave out the row that holds it",
+                    target="python",
+                    otherwise="leave out the row that holds it",
                 )
 
 
@@ -92,10 +92,11 @@ def _output_definition(subject: Subject, prompt: Prompt) -> dict[str, object]:
         schema = TypeAdapter(info.annotation).json_schema()
         definition = _definition_of_schema(schema, info.metadata)
     if definition is None:
-        raise UsageError(
+        raise UnsuitableTargetError(
             f"{subject.ref} gives {judge.answer.scale.expects}, and an evaluator of Langfuse gives one label, several "
             "labels, or a number",
-            hint="export it to python, or send its verdicts to Langfuse as scores",
+            target="python",
+            otherwise="send its verdicts to Langfuse as scores",
         )
     definition["scoreValueInstructions"] = f"The value of the field {field}, as the prompt describes it."
     return definition

@@ -17,6 +17,7 @@ from ..proposing import (
     signature_for,
 )
 from ..raced import Raced, Track
+from ..settings import CountFromOne, CountFromZero
 from ..writers import RewriteWriting
 
 
@@ -40,12 +41,12 @@ class RewriteInstruction(dspy.Signature):
 class CFaith(Writing, Raced):
     """HaluAgent's rounds: each rewrite is scored on all of dev; the first round that finds no better ends it."""
 
-    steps: int = 5  # rounds at most (the paper: 5)
-    rewrites: int = 6  # rewritten instructions a round ("a set of"; the paper gives no number)
-    errors: int = 8  # errors shown to each
-    shown: int = 4  # scored instructions shown to each rewrite
-    sample: int = 60  # train cases on which the current prompts are run (the paper: 60 documents)
-    patience: int = 1
+    steps: CountFromOne = 5  # rounds at most (the paper: 5)
+    rewrites: CountFromOne = 6  # rewritten instructions a round ("a set of"; the paper gives no number)
+    errors: CountFromOne = 8  # errors shown to each
+    shown: CountFromZero = 4  # scored instructions shown to each rewrite
+    sample: CountFromOne = 60  # train cases on which the current prompts are run (the paper: 60 documents)
+    patience: CountFromOne = 1
     name: str = "cfaith"
     whole: bool = True
 

@@ -17,6 +17,7 @@ from ..guidelines import answering, with_more_rules
 from ..phrases import PHRASES, feedback_in_words
 from ..proposing import Writing, describe_task, exemplar, language_of_job, propose, signature_for
 from ..raced import Raced, Track
+from ..settings import CountFromOne, CountFromZero
 from ..writers import SayWhyFailed
 
 _LENGTHS = 400  # characters; within one such length, cases count as equally long
@@ -53,14 +54,14 @@ class Contrastive(Raced):
     are wrong: by the reasons that people gave, or else a proposer's.
     """
 
-    steps: int = 6  # confusions that are tried
-    sample: int = 120  # train cases that are judged to find the confusions
-    least: int = 2  # cases a confusion must show in to count as recurring
-    pairs: int = 2  # pairs of cases added for a confusion
-    draws: int = 2  # sets of pairs tried for each confusion; the best on dev stays
-    mistakes: int = 2  # wrong answers shown for a confusion, with why they are wrong
+    steps: CountFromOne = 6  # confusions that are tried
+    sample: CountFromOne = 120  # train cases that are judged to find the confusions
+    least: CountFromOne = 2  # cases a confusion must show in to count as recurring
+    pairs: CountFromOne = 2  # pairs of cases added for a confusion
+    draws: CountFromOne = 2  # sets of pairs tried for each confusion; the best on dev stays
+    mistakes: CountFromZero = 2  # wrong answers shown for a confusion, with why they are wrong
     whole: bool = True
-    patience: int = 6
+    patience: CountFromOne = 6
     name: str = "contrastive"
     learns: ClassVar[bool] = False  # the confusions are those of the prompt that it starts from
 

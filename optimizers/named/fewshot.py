@@ -12,16 +12,17 @@ from ..candidate import Candidate
 from ..demonstrations import demonstrate_cases, ids_of, list_demonstrable_cases
 from ..drawing import draw_demos
 from ..raced import Raced, Track
+from ..settings import CountFromOne, CountFromZero, CountsFromOne
 
 
 @dataclass(frozen=True, kw_only=True)
 class FewShot(Raced):
     """Few-shot demonstration selection, beside the settings of the race."""
 
-    sizes: tuple[int, ...] = (8, 32, 16, 64, 4)  # numbers of demonstrations to try
-    sets: int = 3  # sets drawn a step, each of another size
-    trial: int = 0  # sets drawn a step until a prompt with demonstrations leads; 0 for ``sets``
-    tokens: int = 4_000  # the demonstrations of a prompt take at most about so many
+    sizes: CountsFromOne = (8, 32, 16, 64, 4)  # numbers of demonstrations to try
+    sets: CountFromOne = 3  # sets drawn a step, each of another size
+    trial: CountFromZero = 0  # sets drawn a step until a prompt with demonstrations leads; 0 for ``sets``
+    tokens: CountFromOne = 4_000  # the demonstrations of a prompt take at most about so many
     name: str = "fewshot"
     product: ClassVar[str] = "set of demonstrations"
 

@@ -5,15 +5,16 @@ from dataclasses import dataclass
 from ..candidate import Candidate
 from ..demonstrations import add_remembered_rows, list_demonstrable_cases
 from ..raced import Raced, Track
+from ..settings import CountFromOne, CountsFromOne
 
 
 @dataclass(frozen=True, kw_only=True)
 class Nearest(Raced):
     """Labelled rows that stay with the prompt: each call shows those most like its own row."""
 
-    sizes: tuple[int, ...] = (8, 16, 4)  # rows a call, one number a step
-    tokens: int = 4_000  # the rows of a call take at most about so many
-    steps: int = 3
+    sizes: CountsFromOne = (8, 16, 4)  # rows a call, one number a step
+    tokens: CountFromOne = 4_000  # the rows of a call take at most about so many
+    steps: CountFromOne = 3
     name: str = "nearest"
 
     @property

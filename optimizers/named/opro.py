@@ -17,6 +17,7 @@ from ..proposing import (
     signature_for,
 )
 from ..raced import Raced, Track
+from ..settings import CountFromOne, CountFromZero
 from ..writers import ProposeWriting
 
 
@@ -40,9 +41,9 @@ class ProposeInstruction(dspy.Signature):
 class Opro(Writing, Raced):
     """OPRO's settings, beside those of the race."""
 
-    candidates: int = 3  # instructions proposed a step (the paper: 8)
-    shown: int = 20  # scored instructions kept in the meta-prompt (the paper: 20)
-    exemplars: int = 3  # errors of the leader that are shown (the paper: 3 cases, any of train)
+    candidates: CountFromOne = 3  # instructions proposed a step (the paper: 8)
+    shown: CountFromZero = 20  # scored instructions kept in the meta-prompt (the paper: 20)
+    exemplars: CountFromZero = 3  # errors of the leader that are shown (the paper: 3 cases, any of train)
     name: str = "opro"
     product: ClassVar[str] = "instruction"
 

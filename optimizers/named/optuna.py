@@ -20,6 +20,7 @@ from ..base import Job, Optimizer
 from ..board import Board, Candidate
 from ..demonstrations import demonstrate_cases, ids_of, list_demonstrable_cases
 from ..drawing import blocks, draw_demos, order_by_strata
+from ..settings import CountFromOne, CountFromZero, CountsFromOne
 from .opro import Opro
 
 _KNOWN = 40  # suggestions in a row that ask nothing new, after which the space counts as searched
@@ -29,15 +30,19 @@ _KNOWN = 40  # suggestions in a row that ask nothing new, after which the space 
 class Optuna(Optimizer):
     """The joint search's settings."""
 
-    steps: int = 30  # rounds of OPRO, which has half of the calls
-    instructions: int = 8  # of those written, the best by what is known of them; the basic one always
-    sizes: tuple[int, ...] = (4, 8)  # numbers of demonstrations
-    sets: int = 4  # sets drawn for each size
-    sample: int = 40  # train cases on which trials are scored besides dev
-    trials: int = 60  # different candidates that are tried
-    block: int = 10  # cases in a block; the pruner decides after each
-    startup: int = 6  # trials drawn at random, and complete, before TPE suggests and the pruner prunes
-    warmup: int = 1  # blocks that every trial runs
+    steps: CountFromOne = 30  # rounds of OPRO, which has half of the calls
+    instructions: CountFromOne = (
+        8  # of those written, the best by what is known of them; the basic one always
+    )
+    sizes: CountsFromOne = (4, 8)  # numbers of demonstrations
+    sets: CountFromOne = 4  # sets drawn for each size
+    sample: CountFromZero = 40  # train cases on which trials are scored besides dev
+    trials: CountFromOne = 60  # different candidates that are tried
+    block: CountFromOne = 10  # cases in a block; the pruner decides after each
+    startup: CountFromZero = (
+        6  # trials drawn at random, and complete, before TPE suggests and the pruner prunes
+    )
+    warmup: CountFromZero = 1  # blocks that every trial runs
     name: str = "optuna"
 
     @property

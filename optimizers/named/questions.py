@@ -20,6 +20,7 @@ from ..board import Board, Candidate
 from ..guidelines import answering
 from ..proposing import CopyGuard, Writing, count_proposals, describe_gold, describe_task, exemplar, propose
 from ..question_labels import LEAST_ANSWERED, may_fit_head, why_no_questions
+from ..settings import CountFromOne
 
 _LONGEST: Final = 300
 """The most characters of a question."""
@@ -49,10 +50,10 @@ class ProposeQuestions(dspy.Signature):
 class QuestionsOptimizer(Writing, Optimizer):
     """The settings: how many sets of questions are tried, how many questions are in each, and what a proposer sees."""
 
-    sets: int = 2  # sets of questions that are tried
-    most: int = 12  # the most questions of a set
-    fewest: int = 3  # usable questions without which a set is not tried
-    shown: int = 24  # labelled rows of train that a proposer sees
+    sets: CountFromOne = 2  # sets of questions that are tried
+    most: CountFromOne = 12  # the most questions of a set
+    fewest: CountFromOne = 3  # usable questions without which a set is not tried
+    shown: CountFromOne = 24  # labelled rows of train that a proposer sees
     name: str = "questions"
 
     @property

@@ -9,6 +9,7 @@ from ..base import Job
 from ..guidelines import Guidelines
 from ..layouts import Layouts
 from ..raced import Arm, Track
+from ..settings import CountFromOne, CountsFromOne
 from ..staged import Staged, basic_tokens
 from ..wordings import Wordings
 from .fewshot import FewShot
@@ -28,12 +29,14 @@ _OF_ROWS = 0.8
 class AllArms(Staged, Opro):
     """``race``: whatever helps, in stages; the settings of the race, of ``opro``, and of the other arms."""
 
-    steps: int = 100  # at most this many rounds; a long prompt counts as several, so that rounds are short
-    patience: int = 24  # rounds without a new leader or another choice before it stops
+    steps: CountFromOne = (
+        100  # at most this many rounds; a long prompt counts as several, so that rounds are short
+    )
+    patience: CountFromOne = 24  # rounds without a new leader or another choice before it stops
     # which arms take part; those that a judge has no use for stay out
     arm: tuple[ArmName, ...] = get_args(ArmName)
-    sizes: tuple[int, ...] = (8, 32, 16, 64, 4)  # numbers of demonstrations to try
-    tokens: int = 4_000  # the demonstrations of a prompt take at most about so many
+    sizes: CountsFromOne = (8, 32, 16, 64, 4)  # numbers of demonstrations to try
+    tokens: CountFromOne = 4_000  # the demonstrations of a prompt take at most about so many
     name: str = "race"
     # These arms propose in the first step beside the first arm: what they make takes few calls.
     first: ClassVar[tuple[str, ...]] = ("guidelines", "layout", "wordings")

@@ -9,15 +9,16 @@ from ..demonstrations import add_remembered_rows, list_demonstrable_cases
 from ..drawing import order_by_strata
 from ..guidelines import Guidelines, answering
 from ..proposing import lessons_of
+from ..settings import CountFromOne, CountFromZero
 
 
 @dataclass(frozen=True, kw_only=True)
 class Teach(Guidelines, Optimizer):
     """Rules and nearest rows, without a search: the basic prompt and the taught one are scored on dev."""
 
-    nearest: int = 8  # the most labelled rows that the prompt shows beside the judged one
-    tokens: int = 4_000  # about the most tokens that these rows take together
-    errors: int = 20  # train cases that are judged to find errors, where nobody gave a reason
+    nearest: CountFromZero = 8  # the most labelled rows that the prompt shows beside the judged one
+    tokens: CountFromOne = 4_000  # about the most tokens that these rows take together
+    errors: CountFromZero = 20  # train cases that are judged to find errors, where nobody gave a reason
     name: str = "teach"
 
     @property
