@@ -185,6 +185,14 @@ def test_repeats_draw_anew_and_further_ones_use_those_before(server: Any) -> Non
     assert further["spend"]["reused"] == 2 * len(ROWS)
 
 
+def test_more_samples_use_those_before(server: Any) -> None:
+    three, paid = asked(server, *EVALUATE, "--samples", 3, "--json")
+    five, further = asked(server, *EVALUATE, "--samples", 5, "--json")
+    assert three.json["spend"]["calls"] == paid > len(ROWS)
+    assert five.json["spend"]["reused"] == paid
+    assert 0 < further <= 5 * len(ROWS) - paid
+
+
 def test_a_stopped_job_keeps_its_own_answers_until_it_is_finished(server: Any) -> None:
     stopped = cli(*EVALUATE, "--api-base", server.url, "--max-calls", 5)
     assert (stopped.code, ANSWERS.exists()) == (1, False)
