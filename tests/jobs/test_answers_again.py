@@ -11,7 +11,7 @@ import pytest
 from loopback import answer
 from quiz import QUIZ, documents
 from quiz import answer as quizzing
-from small import Done, claims, cli, ok, write_jsonl
+from small import FAST, Done, claims, cli, ok, write_jsonl
 from talks import conversing
 
 import jurist
@@ -183,6 +183,17 @@ def test_repeats_draw_anew_and_further_ones_use_those_before(server: Any) -> Non
     assert values[:2] == first["repeats"]["f1"]["values"]
     assert len(set(values)) > 2
     assert further["spend"]["reused"] == 2 * len(ROWS)
+
+
+def test_sealed_rows_are_not_opened_again(server: Any) -> None:
+    write_jsonl(Path("gold.jsonl"), claims(20, 4))
+    ok("compile", "fect", *GOLD, *FAST, "--no-words", "--force")
+    compare = ("compare", "fect@1", "fect:basic", *GOLD, "--model", "openai/x", "--json")
+    first, paid = asked(server, *compare)
+    again, paid_again = asked(server, *compare)
+    assert (first.json["opening"] > 0, paid > 0, paid_again) == (True, True, 0)
+    assert plain(again.json) == plain(first.json)
+    assert "no row is opened again" in again.err
 
 
 def test_more_samples_use_those_before(server: Any) -> None:

@@ -25,6 +25,7 @@ from jurist.report.plots import (
     search_plot,
     threshold_plot,
 )
+from jurist.report.table import table
 
 SHARES = st.floats(0, 1).map(lambda share: round(share, 3))
 SCORES = st.floats(-50, 50).map(lambda score: round(score, 3))
@@ -64,6 +65,17 @@ def every_plot(name: str) -> dict[str, list[Plot]]:
                 GroupScore(group="", values=(0.5, 0.25), units=4),
             ],
             name,
+        ),
+        "column": group_plot(
+            [
+                GroupScore(group=name, values=(0.5, None, -3.0), units=4),
+                GroupScore(group="", values=(7.5, 0.25, 1.0), units=4),
+            ],
+            name,
+            systems=(name, f"{name} / openai/a-model-with-a-long-name", "b" * 90),
+            main=name,
+            noun=name,
+            figures=table(f"f1 by {name}", [name, "units"], [[name, 4], ["", 4]]),
         ),
         "price": price_plot(
             name,
@@ -157,6 +169,19 @@ def test_of_many_groups_those_with_the_least_are_shown(shares: Sequence[tuple[fl
     assert len(shown) == min(24, len(scores))
     assert all(value >= max(s.values[1] for s in scores if s.group in shown) for value in left)
     assert (f"of {len(scores)}" in plot.description) == bool(left)
+
+
+@pytest.mark.parametrize("count", [2, 40])
+def test_scores_by_a_column_stand_in_the_order_of_their_table(count: int) -> None:
+    scores = [GroupScore(group=f"g{n}", values=(0.5, 0.5), units=1) for n in range(count)]
+    figures = table("f1 by tier", ["tier"], [[score.group] for score in scores])
+    (plot,) = group_plot(scores, "f1", systems=("a", "b"), main="a", noun="tier", figures=figures)
+    names = [text.text for text in drawn(plot).iter("text") if text.attrib["text-anchor"] == "end"]
+    assert names == [f"g{n}" for n in range(min(count, 24))]
+    assert plot.table is figures
+    assert (f"the 24 tiers of {count} with most rows" in plot.description) == (count > 24)
+    assert len(set(dots(plot))) == len(dots(plot))  # equal scores do not hide each other
+    assert not [line for line in drawn(plot).iter("line") if line.attrib["class"] in ("main", "worse")]
 
 
 def test_names_of_points_at_one_price_stand_below_each_other() -> None:
