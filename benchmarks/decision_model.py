@@ -184,7 +184,7 @@ def table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     yield f"| the basic question, without labels | {interval([row['basic'] for row in first])} | | | |"
     words = [row["words"] for row in first if "words" in row]
     if words:
-        yield f"| a regression on words, without a model | {interval(words)} | | | |"
+        yield f"| a regression on words (no model) | {interval(words)} | | | |"
     for arm in arms:
         of_arm = [row for row in rows if row["arm"] == arm]
         gains = [row["compiled"] - row["basic"] for row in of_arm]

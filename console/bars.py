@@ -136,7 +136,7 @@ class Bar:
     """A bar that is not drawn before :meth:`begin`: whatever is said or asked first must stay readable."""
 
     quiet = 10.0
-    """Seconds until it is said for the first time what goes wrong."""
+    """Seconds until the display first shows what goes wrong."""
 
     def __init__(self) -> None:
         self.live = _is_live_terminal()

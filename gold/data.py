@@ -83,7 +83,7 @@ class GoldData:
 
     @property
     def labelled_by_model(self) -> bool:
-        """Whether its card says that a model gave its labels, so that nothing about it is said of people."""
+        """Whether its card says that a model gave its labels, and not people."""
         return self.card.get("labelled_by") == "model"
 
     @property

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FIRST_LEVEL = level_of(0.05, 1)
 """The one-sided level at which rows are tested that nobody has opened before."""
 TOTALS = (100, 200, 400)
-"""Numbers of labels, train and dev included, for which it is said what the test shows."""
+"""Numbers of labels, train and dev included, for which the plan says what the test shows."""
 _TRIED_TOTALS = (50, 100, 150, 200, 250, 400, 600, 800, 1000, 1500, 2000)
 """Numbers of labels of which the smallest that is enough is named. Who would need more should not wait for labels."""
 

@@ -1,7 +1,7 @@
 """The ledger of openings of sealed rows, a file of the user's.
 
-Scoring a prompt on a row for a choice or a proof opens the row, if that prompt was never tried on it: trying the same
-prompt again selects nothing. The ledger holds hashes and no text, one opening a line.
+Scoring a prompt on a row for a choice or a proof opens the row, unless the prompt was scored on it before: trying the
+same prompt again selects nothing. The ledger holds hashes and no text, one opening a line.
 
 A row is recognised by any of its own texts, compared by letters and digits alone: by long texts that at most two rows
 of its set have, and by all of its texts together.

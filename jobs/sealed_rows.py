@@ -167,7 +167,7 @@ def foresee_opening(
 def foresee_proof_opening(
     split: Split, prompts: Collection[str] = (), earlier_openings: int = 0
 ) -> ProofOpening:
-    """Return the opening that a proof on a test would be, numbered by that of its rows which was opened most often.
+    """Return the opening that a proof on a test would be: its most-opened row gives the number.
 
     Args:
         split: whose test it is.

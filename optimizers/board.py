@@ -244,8 +244,8 @@ class Board:
 
     def best(self, dev: Sequence[Case], without: Collection[str] = ()) -> Candidate | None:
         """Return the candidate with the highest lower bound, or a cheaper one as good, scored on some of ``dev``."""
-        # Where the basic prompt under another threshold, or a rule of words, is better, all others must be better than
-        # that: it is not the best of many. It is fitted across folds, so train speaks for it as dev does.
+        # If another threshold or a rule of words already improves the basic prompt, other candidates must beat that:
+        # it is not the best of many. It is fitted across folds, so its train scores count like those of dev.
         # Those ``without`` may not be chosen; what is known of them counts for the others.
         met: list[Candidate] = []
         unchanged: list[Candidate] = []

@@ -1,4 +1,4 @@
-"""The card that ends a command on gold: the decision, who reaches what at which price, warnings, what to do next."""
+"""The card that ends a command on gold: the decision, scores with prices, warnings, the next step."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -2,14 +2,17 @@
 
 import importlib.util
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pages import ROOT, pages
 
-PAGES = list(pages())
+PAGES = [*pages(), ROOT / "SKILL.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 DOCS = [page for page in PAGES if page.parent == ROOT / "docs"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PACKAGES = PROJECT["tool"]["setuptools"]["packages"]
 
 RIDDLES = (
     "without a model, has .",
@@ -56,7 +59,7 @@ RIDDLES = (
 """A telling part of sentences that readers had to read twice: written again, they are put in other words."""
 
 HABITS = {
-    "a page begins with its result": r"\A#[^\n]*\n+This page is for",
+    "a page begins with its result": r"\A#[^\n]*\n+This page\b",
     "who does what": r"\b(?:is|are) said in (?:a|one) line\b",
     "the cheap and the expensive": r"\ba dear(?:er)? (?:one|judge|model)\b",
     "jurist, not a nobody, says it": r"\b(?:it is|this is) said\b",
@@ -77,6 +80,23 @@ def test_sentences_are_plain(page: Path) -> None:
 def test_habits_that_make_a_page_hard_are_absent(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert [rule for rule, pattern in HABITS.items() if re.search(pattern, text)] == []
+
+
+@pytest.mark.parametrize("package", sorted(set(PACKAGES) - {"jurist.signatures"}))
+def test_messages_help_and_docstrings_are_plain(package: str) -> None:
+    folder = ROOT / Path(*package.split(".")[1:])
+    rules = [*map(re.escape, RIDDLES), *HABITS.values()]
+    hard = []
+    for file in [*folder.glob("*.py"), *folder.glob("data/*.html"), *folder.glob("data/*.js")]:
+        text = re.sub(r"\s+(?:# )?", " ", file.read_text(encoding="utf-8"))
+        hard += [f"{file.name}: {rule}" for rule in rules if re.search(rule, text)]
+    assert hard == []
+
+
+@pytest.mark.parametrize("page", DOCS, ids=lambda page: page.stem)
+def test_a_page_begins_with_a_command(page: Path) -> None:
+    beginning = page.read_text(encoding="utf-8").partition("\n## ")[0]
+    assert "\n```" in beginning
 
 
 def test_the_documentation_is_short() -> None:
