@@ -283,8 +283,12 @@ def _no_clear_columns(
         if hold_same_labels(table.flat_rows, [column], fits):
             fitting_columns.append(column)
     if list(unclear) == ["label"] and len(fitting_columns) > 1:
-        names = quote(",".join(fitting_columns))
-        hint = f"say which: {options}, or --raters {names} if each holds the labels of one rater"
+        names = ",".join(fitting_columns)
+        hint = f"say which: {options}"
+        if hold_same_labels(table.flat_rows, fitting_columns, fits):
+            hint += f", or --raters {quote(names)} if each holds the labels of one rater"
+        together = ", ".join(fitting_columns)
+        hint += f"; to judge {together} together, write a judge with a field for each (docs/own-judge.md)"
     if "label" in unclear and _available_names(columns.values(), table.names).issuperset(_CHOICE):
         hint = "leave just two inputs without a column, for chosen and rejected: --column COLUMN=INPUT for others"
     return GoldError(f"no column is clearly the {' or the '.join(unclear)}", path=table.path, hint=hint)

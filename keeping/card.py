@@ -209,9 +209,9 @@ class Card(JudgePart, CardContent):
 
 
 def _changed_words(basic: float, compiled: float, form: str) -> str:
-    """Return two figures, and how many times the first the second is."""
+    """Return two figures, and how many times the first the second is; without that if one of them is 0."""
     words = f"{basic:{form}} -> {compiled:{form}}"
-    if not basic:
+    if not basic or not compiled:
         return words
     return f"{words} ({compiled / basic:.1f} times)"
 

@@ -222,6 +222,19 @@ def test_patterns_name_raters_by_what_the_star_stands_for() -> None:
         match_rater_columns(["label_anne"], names, "f")
 
 
+def test_new_takes_columns_of_other_labels_for_no_raters() -> None:
+    Path("prompt.md").write_text("Is it supported, yes or no? Is it warm or cold?\n\n{{reply}}\n", "utf-8")
+    rows = []
+    for number in range(24):
+        supported, polite = ("yes", "no")[number % 2], ("warm", "cold")[number % 3 == 0]
+        rows.append({"reply": f"Reply {number}.", "supported": supported, "polite": polite})
+    write_jsonl(Path("labels.jsonl"), rows)
+    refused = cli("new", "two", "--from", "prompt.md", "--gold", "labels.jsonl")
+    assert refused.code == 1
+    assert "--raters" not in refused.err
+    assert "to judge supported, polite together, write a judge with a field for each" in refused.err
+
+
 def test_new_says_how_to_name_raters_where_it_finds_none() -> None:
     Path("prompt.md").write_text(PROMPT, "utf-8")
     rows = []
@@ -232,6 +245,7 @@ def test_new_says_how_to_name_raters_where_it_finds_none() -> None:
     refused = cli(*command)
     assert refused.code == 1
     assert "or --raters ann,bob,cho if each holds the labels of one rater" in refused.err
+    assert "to judge ann, bob, cho together, write a judge with a field for each" in refused.err
     done = ok(*command, "--raters", "ann,bob,cho", "--merge", "unanimous")
     assert "46 labelled rows" in done.out
     assert 'merge="unanimous"' in Path("may_answer.py").read_text("utf-8")

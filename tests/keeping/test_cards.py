@@ -286,6 +286,20 @@ def test_a_decision_without_all_of_its_figures_is_no_proof() -> None:
         assert DecisionCard.model_validate(part).tested_figures is None
 
 
+@pytest.mark.parametrize(
+    ("basic", "compiled", "words"),
+    [
+        (396, 3481, "396 -> 3,481 (8.8 times)"),
+        (631, 0, "631 -> 0"),  # words decide, and ask no model
+        (0, 40, "0 -> 40"),
+        (0, 0, ""),
+    ],
+)
+def test_tokens_of_two_prompts_are_put_in_words(basic: float, compiled: float, words: str) -> None:
+    tokens = {"basic": {"input": basic, "output": 0}, "compiled": {"input": compiled, "output": 0}}
+    assert Card(judge="fect", version=1, tokens_per_row=tokens).tokens_words == words
+
+
 def test_names_that_others_set_count_last() -> None:
     first = CardContent(adapter="chat", warnings=["a"])
     joined = first.joined(CardContent(adapter=None), CardContent(structure="schema"))
