@@ -19,7 +19,7 @@ from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob
 from ..optimizers.objective import row_of
 from ..programs.judge import Judge
-from ..programs.verdict_sources import FIRST_CASES, with_readable_adapter
+from ..programs.verdict_sources import FIRST_CASES, check_readable, with_readable_adapter
 from ..programs.verdicts import OnVerdict, Verdict
 from .estimate import Ask, CostEstimate, Span
 from .measuring import count_redraws, make_ask, make_embedding_asks
@@ -236,7 +236,12 @@ class Experiment:
         self, contender: Contender, verdicts: list[Verdict], on_verdict: OnVerdict
     ) -> "_TriedContender":
         """Return a contender in a prompt format in which its replies can be read, with the verdicts of the trial."""
-        if not (isinstance(contender, LoadedJudge) and contender.finds_adapter):
+        if not isinstance(contender, LoadedJudge) or contender.names_adapter:
+            return _TriedContender(contender, verdicts)
+        if not contender.finds_adapter:
+            cases = self.cases[len(verdicts) : FIRST_CASES]
+            verdicts = verdicts + contender.verdicts(cases, on_verdict=on_verdict)
+            check_readable(verdicts, contender.adapter)
             return _TriedContender(contender, verdicts)
 
         def ask(judge: LoadedJudge) -> list[Verdict]:

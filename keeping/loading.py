@@ -530,10 +530,8 @@ class LoadedJudge(Prompt):
         if adapter is None:
             return self
         self.judge.adapter(adapter)  # which refuses one that there is not
-        if self.artifact:
-            if adapter != self.adapter:
-                raise adapter_error(self.artifact, self.adapter)
-            return self
+        if self.artifact and adapter != self.adapter:
+            raise adapter_error(self.artifact, self.adapter)
         settings = replace(self.settings, adapter=adapter)
         name = self.named
         if name is not None:
@@ -561,6 +559,11 @@ class LoadedJudge(Prompt):
         name = replace(self.named, options={**self.named.options, **values})
         prompt = name.prompt(self.model.name, self.settings)
         return replace(self, **vars(prompt), named=name).for_model(self.model, self.draws)
+
+    @property
+    def names_adapter(self) -> bool:
+        """Whether the user named the format of its prompt: a job then goes on whatever is replied first."""
+        return self.named is not None and self.named.adapter is not None
 
     @property
     def finds_adapter(self) -> bool:

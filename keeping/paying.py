@@ -37,6 +37,7 @@ from ..errors import (
     begin_paid_work,
     signal_name,
 )
+from ..text.files import hide_from_git
 from .locking import release_lock, take_lock
 from .trust import data_file, to_stderr
 
@@ -114,6 +115,7 @@ class Checkpoint:
                     hint="add --resume to continue it without paying again, or --fresh to forget it",
                 )
             self.keep("job.json", fingerprint)
+            hide_from_git(self.folder)
         except OSError as error:
             raise CheckpointError(
                 f"{root}: cannot be written: {error.strerror}", hint="name another folder with --store"
@@ -312,6 +314,7 @@ class PaidJob:
         journals = [context.journal for context in self.contexts.values()]
         try:
             kept_answers.keep(checkpoint.folder.name, job, journals, now)
+            hide_from_git(checkpoint.kept_answers.parent)
         except (CheckpointError, OSError) as error:
             to_stderr(f"the answers are not kept for a later run: {error}")
 

@@ -24,7 +24,7 @@ from ..programs.own_answer import OwnAnswer
 from ..programs.questions import Questions
 from ..programs.settings import FOR_SEARCHES, AskSettings
 from ..programs.state import PromptState
-from ..programs.verdict_sources import FIRST_CASES, with_readable_adapter
+from ..programs.verdict_sources import FIRST_CASES, check_readable, with_readable_adapter
 from ..programs.verdicts import Verdict
 from ..text.templates import CHAT
 from ..text.wording import Language, main_language
@@ -369,13 +369,11 @@ def optimize(optimizer: Optimizer, job: Job, starting: StartingPrompt | None = N
     ending: Ending = "finished"
     stop: BaseException | None = None
     try:
-        if (
-            job.finds_adapter
-            and job.settings.adapter is None
-            and job.basic_adapter == CHAT
-            and job.judge.role == "judge"
-        ):
-            job, board = _in_readable_adapter(job, board)
+        if job.finds_adapter and job.settings.adapter is None and job.judge.role == "judge":
+            if job.basic_adapter == CHAT:
+                job, board = _in_readable_adapter(job, board)
+            else:
+                _check_first_replies(job, board)
         if not optimizer.races:
             board.score(board.basic, job.dev)
             job.note("basic prompt scored on dev", board.value(board.basic, job.dev))
@@ -411,6 +409,15 @@ def _enter_start(job: Job, board: Board, starting: StartingPrompt) -> Candidate:
         demo_ids=starting.demo_ids,
         setting=Setting(form=form),
     )
+
+
+def _check_first_replies(job: Job, board: Board) -> None:
+    """Refuse a model if none of its replies to a few cases can be read; these verdicts are on the board then."""
+    cases = job.dev[:FIRST_CASES]
+    verdicts = job.asker(job.judge.basic(), board.basic.setting.of_request).ask_all(cases)
+    for case, verdict in zip(cases, verdicts, strict=True):
+        board.record(board.basic, case, verdict)
+    check_readable(verdicts, job.basic_adapter)
 
 
 def _in_readable_adapter(job: Job, board: Board) -> tuple[Job, Board]:

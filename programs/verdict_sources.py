@@ -40,6 +40,24 @@ FIRST_CASES = 8
 _Asked = TypeVar("_Asked")
 
 
+def check_readable(verdicts: Sequence[Verdict], adapter: str) -> None:
+    """Refuse a model if not one of its first replies can be read, in a prompt of one format alone.
+
+    Raises:
+        ModelError: the verdicts are those of the first few cases, and all replies were unusable.
+    """
+    if len(verdicts) == FIRST_CASES and all(verdict.unread for verdict in verdicts):
+        raise unreadable_error(verdicts[-1].error, adapter)
+
+
+def unreadable_error(error: str, adapter: str) -> ModelError:
+    """Return the error for a model of which none of the first replies can be read; ``error`` is the last one's."""
+    return ModelError(
+        f"none of the first {FIRST_CASES} replies can be read: {error}; look at the prompt, or try a larger --model; "
+        f"--adapter {adapter} goes on all the same"
+    )
+
+
 def with_readable_adapter(
     candidates: Iterable[_Asked], ask: Callable[[_Asked], Sequence[Verdict]]
 ) -> tuple[_Asked, str]:

@@ -15,6 +15,7 @@ from ..engines.models import terms_as_json
 from ..errors import BudgetExhausted, CheckpointError, ModelError, UsageError
 from ..gold.new_rows import Source
 from ..keeping.loading import LoadedJudge, sample_once
+from ..text.files import hide_from_git
 from .batch_service import ENDED, BatchEndpoint, BatchService
 from .batch_store import Batch, BatchStore
 from .outputs import batches_of, check_no_batches, only_process
@@ -43,6 +44,7 @@ def opened(output: Path, *, new: bool = False) -> Iterator[BatchStore]:
     folder, is_kept = batches_of(output), True
     if new:
         folder.mkdir(parents=True, exist_ok=True)
+        hide_from_git(folder)
     elif not folder.exists():
         raise CheckpointError(f"no batches of {output} are under way", hint="jurist batch submit begins them")
     try:

@@ -24,7 +24,8 @@ from ..keeping.loading import LoadedJudge, naming_move
 from ..keeping.paying import PaidJob, Start, paying
 from ..programs.asking import Asker
 from ..programs.together import run_to_end, work_through
-from ..programs.verdict_sources import FIRST_CASES
+from ..programs.verdict_sources import FIRST_CASES, unreadable_error
+from ..programs.verdicts import Verdict
 from .feeding import Feed, seldom_collected
 from .lines import OF_RUN, JsonObject, RowKey, line_of_case, read_line, written_verdict
 from .outputs import (
@@ -527,16 +528,24 @@ class _Rows:
         self._write_line(number, case, written)
         self.counts.add(self.asker.judge, verdict)
         self.work.on_row()
-        replies = self.counts.answered - self.counts.refused
+        # Asking goes on after failures of collected answers, as these cost nothing.
+        if not self.work.settings.collecting:
+            self._check_first_replies(verdict)
+            self.asker.note(verdict)
+
+    def _check_first_replies(self, verdict: Verdict) -> None:
+        """Refuse a model of whose first replies most cannot be read in a format that may change, or none in any."""
+        judge = self.work.judge
+        if self.counts.answered - self.counts.refused != FIRST_CASES or judge.names_adapter:
+            return
         unread = self.counts.unread_replies
-        if replies == FIRST_CASES and 2 * unread > FIRST_CASES and self.work.judge.finds_adapter:
+        if judge.finds_adapter and 2 * unread > FIRST_CASES:
             raise ModelError(
                 f"{unread} of the first {FIRST_CASES} replies cannot be read: {verdict.error}; try --adapter json, "
                 "or a larger --model; --adapter chat goes on all the same"
             )
-        # Asking goes on after failures of collected answers, as these cost nothing.
-        if not self.work.settings.collecting:
-            self.asker.note(verdict)
+        if unread == FIRST_CASES:
+            raise unreadable_error(verdict.error, judge.adapter)
 
     def _write_line(self, number: int, case: Case, written: JsonObject) -> None:
         """Write the line of a judged case in its turn; while no lines are written, note that it is judged."""

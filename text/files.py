@@ -39,3 +39,10 @@ def read_regular_file(path: Path, *, limit: int, follow_links: bool = False) -> 
     if status.st_size > limit or len(data) > limit:
         raise UnreadableFileError(path, f"it has more than {limit // 1024**2} MiB, which is the limit")
     return data
+
+
+def hide_from_git(folder: Path) -> None:
+    """Write a file by which git leaves out a folder of unfinished work, with the texts and replies in it."""
+    ignoring = folder / ".gitignore"
+    if not ignoring.exists():
+        ignoring.write_text("*\n", encoding="utf-8")

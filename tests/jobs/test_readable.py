@@ -10,6 +10,9 @@ from loopback import field_of
 from scripted_runs import improving
 from small import Done, claims, cli, write_jsonl
 
+import jurist
+from jurist.programs.state import PromptState
+
 SMALL = ("--set", "steps=1", "--set", "candidates=1", "--set", "sample=6", "--optimizer", "opro", "--yes")
 LABEL = "[[ ## factual ## ]]\n"
 
@@ -78,6 +81,63 @@ def test_the_few_unreadable_of_the_first_replies_are_drawn_again_once_the_form_i
     assert spend["calls"] == server.count
     bodies = [hit.body for hit in server.hits]
     assert [bodies.count(hit.body) for hit in server.hits if hit.fault] == [2, 2]
+
+
+PLAIN = """
+from typing import Literal
+
+import dspy
+import jurist
+
+
+class Send(dspy.Signature):
+    claim: str = dspy.InputField()
+    verdict: Literal["right", "wrong"] = dspy.OutputField()
+
+
+judge = jurist.Judge(
+    name="plain-check",
+    signature=Send,
+    prompt="Is this right or wrong? {{claim}}",
+    positive=frozenset({"wrong"}),
+    unit="claim",
+)
+"""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("run", "plain.py:judge:basic", "--input", "rows.jsonl", "--output", "o.jsonl", "--concurrency", "1"),
+        ("evaluate", "plain.py:judge:basic", "--gold", "rows.jsonl"),
+        ("compile", "plain.py:judge", "--gold", "rows.jsonl", *SMALL[:-1]),
+        # a version keeps its format
+        ("run", "plain-check@1", "--input", "rows.jsonl", "--output", "o.jsonl", "--concurrency", "1"),
+        ("gate", "plain-check@1", "--gold", "rows.jsonl", "--min", "accuracy=0.5"),
+    ],
+    ids=" ".join,
+)
+def test_a_plain_prompt_whose_first_eight_replies_cannot_be_read_ends_the_job(
+    command: tuple[str, ...], serve: Callable[..., Any]
+) -> None:
+    Path("plain.py").write_text(PLAIN)
+    rows = [
+        {"claim": f"{word} {number}.", "verdict": word} for number in range(30) for word in ("right", "wrong")
+    ]
+    write_jsonl(Path("rows.jsonl"), rows)
+    judge = jurist.judge("plain.py:judge")
+    card = {"model": {"name": "openai/x"}, "adapter": "plain", "judge_ref": "plain.py:judge"}
+    jurist.Store().save(judge, PromptState.of(judge.basic()), card, [], make_latest=True)
+    server = serve(lambda messages: "It depends.")
+    asked = (*command, "--model", "openai/x", "--api-base", server.url, "--yes")
+    done = cli(*asked)
+    assert (done.code, server.count) == (1, 2 * 8), done.err
+    assert "none of the first 8 replies can be read: " in done.err
+    assert "--adapter plain goes on all the same" in done.err
+    if command[0] != "compile":
+        Path("o.jsonl").unlink(missing_ok=True)
+        assert cli(*asked, "--adapter", "plain", "--fresh").code == 3
+        assert server.count > 100
 
 
 def test_a_run_stops_at_eight_replies_that_cannot_be_read_and_goes_on_where_the_form_is_given(

@@ -2,6 +2,7 @@
 
 import re
 import signal
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -239,3 +240,25 @@ def test_a_signal_before_the_first_call_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(StoppedError, match=ending), paying(Asking(2), Start(root=tmp_path / "kept")):
         signal.raise_signal(signal.SIGINT)
     assert not list(tmp_path.glob("**/journal*"))
+
+
+@pytest.mark.parametrize(
+    ("command", "more"),
+    [("compare", ("--max-calls", 5)), ("run", ("--max-calls", 5)), ("compare", ())],
+    ids=["an unfinished comparison", "an unfinished run", "the answers of a finished comparison"],
+)
+def test_git_leaves_out_what_is_kept_for_later(
+    command: str, more: tuple[object, ...], serve: Callable[..., Any]
+) -> None:
+    def count_added() -> int:
+        added = subprocess.run(["git", "add", "--dry-run", "."], capture_output=True, text=True, check=True)
+        assert "checkpoints" not in added.stdout
+        assert ".jurist" not in added.stdout
+        return len(added.stdout.splitlines())
+
+    subprocess.run(["git", "init", "-q"], check=True)
+    before = count_added()
+    cli(*argv(command, serve(lambda messages: "[[ ## factual ## ]]\nTrue"), *more))
+    kept = [path for path in Path().rglob("*.sqlite") if ".git/" not in str(path)]
+    assert kept
+    assert count_added() - before == (command == "run")  # the output of the run
