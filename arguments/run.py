@@ -82,7 +82,8 @@ class RunOptions(JudgedRows, command="run JUDGE", does="run.run_command"):
         rare=True,
     )
     canary: bool = flag(
-        "before anything else, ask rows of the version's sealed test again, and say if the model has drifted",
+        "before anything else, ask rows of the version's sealed test again; exit code 3 if they are answered less "
+        "rightly, or more or less is found",
         rare=True,
     )
     engine: Literal["local", "ray"] = choice(

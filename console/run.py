@@ -346,15 +346,18 @@ def _ended(options: JudgedRows, summary: Summary) -> tuple[int, list[str]]:
         if summary.signal:
             return 128 + summary.signal, [f"{summary.stopped}; {remaining}, {next_step}"]
         return 1, [f"stopped: {summary.stopped}; {remaining}, {next_step}"]
+    lines: list[str] = []
+    if summary.drift is not None and summary.drift.shown:
+        lines.append("the canary shows a change (exit code 3); the rows were judged all the same")
     if summary.unusable <= options.max_unusable:
-        return 0, []
+        return 3 if lines else 0, lines
     line = (
         f"{summary.unusable:.1%} of the rows have no usable verdict; {options.max_unusable:.1%} are allowed "
         "(--max-unusable)"
     )
     if summary.verdicts.get("failed", 0) > 0 and options.output != "-":
         line += "; jurist run --resume asks the failed ones again"
-    return 3, [line]
+    return 3, [*lines, line]
 
 
 def in_brackets(counts: Mapping[str, int]) -> str:

@@ -136,7 +136,7 @@ def not_worse(test: Contrast, margin: float, rows: int) -> NotWorse:
         enough_rows = rows_to_pass(rows, difference - lowest, margin, test.tested)
         if enough_rows is not None:
             needed += (
-                f"; a judge that is as good passes {PASSING:.0%} of gates with about {enough_rows:,} rows"
+                f"; a judge that is as good in truth passes {PASSING:.0%} of gates with about {enough_rows:,}"
             )
     return NotWorse(outcome="cannot be told", margin=margin, words=f"{words}; cannot be told: {needed}")
 
@@ -148,10 +148,11 @@ def _rows_that_could_tell(difference: float, lowest: float, margin: float, rows:
     if away > 0.0:
         times = ((difference - lowest) / away) ** 2
     if times > _FORESEEN:
-        return (
-            f"{plural(rows, 'row')}; the difference is too near the margin for any number of rows to be named"
-        )
-    return f"{plural(rows, 'row')}; at least {max(rows + 1, math.ceil(rows * times)):,} are needed"
+        return f"{plural(rows, 'row')} are too few; the difference is too near the margin to name a number"
+    enough_rows = max(rows + 1, math.ceil(rows * times))
+    return (
+        f"{plural(rows, 'row')} are too few; if the difference stays as it is, about {enough_rows:,} can tell"
+    )
 
 
 def rows_to_pass(rows: int, reach: float, margin: float, tested: float) -> int | None:

@@ -400,7 +400,7 @@ def _compile(plan: Plan, work: PaidJob, store: Store, force: bool, sink: Sink) -
     is_clear = board.shows_gain(result.best, job.dev)
     contest = Contest(plan, job, result.best, gain_is_clear=is_clear)
     if not contest.unchanged:
-        words = f"proving on {len(contest.opening.cases)} sealed cases"
+        words = f"proving on {len(contest.opening.cases)} sealed cases{contest.opening.words_of_repeat}"
         calls = work.meter.calls
         sink(Event(kind="phase", text=words, phase="proving", calls=calls, expected=plan.proof_calls))
     origin = _origin_of(plan, result).joined(CardContent(parent=_latest_version(plan, store)))

@@ -5,7 +5,8 @@ split as usual.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 from ..cases import Value
@@ -259,6 +260,7 @@ def _plan(
     forecasts: list[LabelForecast] = []
     for number in sorted({present, *numbers}):
         forecasts.append(_forecast(totals, number, gains))
+    forecasts = _evened(forecasts)
     return GoldPlan(
         judge=name,
         metric=totals.pool.metric.name,
@@ -270,7 +272,7 @@ def _plan(
         estimated_gain=estimated_gain,
         enough_labels=enough_labels,
         forecasts=tuple(forecasts),
-        advice=tuple(_advise(judge, labelled, totals.pool.units_per_group)),
+        advice=(*_advise_split(forecasts), *_advise(judge, labelled, totals.pool.units_per_group)),
     )
 
 
@@ -288,6 +290,33 @@ def _forecast(totals: LabelTotals, labels: int, gains: Sequence[float]) -> Label
         smallest_gain=totals.pool.smallest_gain(groups),
         power=tuple(power),
     )
+
+
+def _evened(forecasts: Sequence[LabelForecast]) -> list[LabelForecast]:
+    """Return forecasts in which a test of more groups shows no less; what was drawn varies by luck."""
+    evened: dict[int, LabelForecast] = {}
+    before: LabelForecast | None = None
+    for forecast in sorted(forecasts, key=lambda forecast: forecast.test_groups):
+        if before is not None:
+            gains = [gain for gain in (before.smallest_gain, forecast.smallest_gain) if gain is not None]
+            power: list[GainPower] = []
+            for earlier, drawn in zip(before.power, forecast.power, strict=True):
+                power.append(replace(drawn, probability=max(earlier.probability, drawn.probability)))
+            forecast = replace(forecast, smallest_gain=min(gains, default=None), power=tuple(power))
+        evened[forecast.labels] = forecast
+        before = forecast
+    return [evened[forecast.labels] for forecast in forecasts]
+
+
+def _advise_split(forecasts: Sequence[LabelForecast]) -> Iterator[str]:
+    """Yield why more labels do not make the test larger, where they do not: the usual split of many is another one."""
+    for few, many in pairwise(forecasts):
+        if many.labels >= 1.2 * few.labels and many.test_labels < 1.1 * few.test_labels:
+            yield (
+                f"with {many.labels} labels the test has {many.test_labels}, and with {few.labels} it has "
+                f"{few.test_labels}: the usual split gives train more of many rows; compile --split 30/20/50 keeps "
+                "half for the test"
+            )
 
 
 def _advise(judge: Judge, labelled: Units, labels_per_group: float) -> Iterator[str]:

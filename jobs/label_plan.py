@@ -537,9 +537,9 @@ def _promote(store: Store, artifact: Artifact, decision: Json) -> tuple[bool, st
     """
     if decision["verdict"] not in ("better", "as good"):
         return False, ""
-    for version in store.list(artifact.judge):
-        if version.latest and version.path == artifact.path:
-            return True, ", which is the latest"
+    current = store.current(artifact.judge)
+    if current is not None and current.path == artifact.path:
+        return True, ", which is the latest"
     obstacle = _find_obstacle(artifact, decision)
     if obstacle:
         return False, (

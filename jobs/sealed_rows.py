@@ -80,9 +80,17 @@ class ProofOpening(Opening):
         if not self.opened_rows or not self.counted:
             return ""
         return (
-            f"{self.opened_rows} of the {len(self.cases)} sealed rows were opened before: the proof is at opening "
-            f"{self.number} (level {self.level:.3g}); rows that you label anew are at their first, as --holdout"
+            f"{self.opened_rows} of the {len(self.cases)} sealed rows were opened before: the proof of a new prompt "
+            f"is at opening {self.number} (level {self.level:.3g}); rows that you label anew, as --holdout, are at "
+            "their first"
         )
+
+    @property
+    def words_of_repeat(self) -> str:
+        """The level at which prompts are tested again that were tried on the rows before; empty for a new prompt."""
+        if self.counted or not self.opened_rows:
+            return ""
+        return f"; these prompts were tried on them before, at opening {self.number}: its level {self.level:.3g} holds"
 
     def to_card(self) -> dict[str, Any]:
         """Return the number of the opening and of the rows that were used, for a card."""

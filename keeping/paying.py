@@ -314,7 +314,8 @@ class PaidJob:
         journals = [context.journal for context in self.contexts.values()]
         try:
             kept_answers.keep(checkpoint.folder.name, job, journals, now)
-            hide_from_git(checkpoint.kept_answers.parent)
+            if checkpoint.kept_answers.exists():  # answers of an endpoint are there
+                hide_from_git(checkpoint.kept_answers.parent)
         except (CheckpointError, OSError) as error:
             to_stderr(f"the answers are not kept for a later run: {error}")
 

@@ -109,9 +109,21 @@ class Canary:
                     drift = _with_compared_row(drift, judge.judge.answer, case, proven_values, verdict.values)
             if drift.shown:
                 break
-        outcome = "the model has drifted" if drift.shown else "no drift of the model is shown"
-        self.tell(f"canary: {outcome}: {drift}")
+        self.tell(f"canary: {_outcome_of(drift, judge)}: {drift}")
         return drift
+
+
+def _outcome_of(drift: Drift, judge: LoadedJudge) -> str:
+    """Return what the rows show, in words: of the version's own model drift, of another one a difference."""
+    tested = "in how right the answers are, or in how much they find"
+    if judge.artifact is not None and judge.other_model:
+        models = f"{judge.model.name} now and {judge.artifact.model} in the proof are two models, so this is no drift"
+        return (
+            f"{models}; a difference is shown"
+            if drift.shown
+            else f"{models}; no difference is shown {tested}"
+        )
+    return "the model has drifted" if drift.shown else f"no drift is shown {tested}"
 
 
 def canary_of(judge: LoadedJudge, cases: Sequence[Case]) -> tuple[tuple[Case, Values], ...]:

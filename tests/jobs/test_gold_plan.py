@@ -1,5 +1,6 @@
 """What more labels could show: from labels, and from the proof of a version."""
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -140,3 +141,15 @@ def test_what_cannot_be_planned_says_what_can() -> None:
         refused = cli("gold", "plan", "fect@1", *named_gold).err
         assert "fect@1 is a version, and gold is named too; leave out the gold" in refused
     assert "add --gold" in cli("gold", "plan", "fect").err
+
+
+def test_more_labels_show_no_less_and_a_test_that_does_not_grow_is_explained() -> None:
+    plan: GoldPlan = jurist.plan_gold("fect", rows(58, 4, 3))
+    forecasts = sorted(plan.forecasts, key=lambda forecast: forecast.test_groups)
+    for few, many in pairwise(forecasts):
+        assert (many.smallest_gain or 9.0) <= (few.smallest_gain or 9.0)
+        for first, second in zip(few.power, many.power, strict=True):
+            assert second.probability >= first.probability
+    words = f"with 400 labels the test has {plan.forecasts[-1].test_labels}, and with 232 it has"
+    assert any(line.startswith(words) for line in plan.advice)
+    assert not any(line.startswith("with 200 labels") for line in plan.advice)
