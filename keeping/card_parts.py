@@ -220,6 +220,8 @@ class WeighedQuestion(Part):
 
 _SHOWN_QUESTIONS = 3
 """The questions that :attr:`WordsCard.words` shows at most."""
+_SHOWN_GRAMS = 12
+"""The words that it shows at most, of all labels together; of each label at least one."""
 
 
 class WordsCard(Part):
@@ -272,7 +274,8 @@ class WordsCard(Part):
             line += f"; the heaviest questions: {'; '.join(heaviest_questions)}"
         heaviest = []
         for label, grams in self.heaviest.items():
-            heaviest.append(f"{label}: {', '.join(grams)}")
+            shown = max(1, _SHOWN_GRAMS // len(self.heaviest))
+            heaviest.append(f"{label}: {', '.join(grams[:shown])}")
         if heaviest:
             line += f"; what weighs most: {'; '.join(heaviest)}"
         return line

@@ -300,6 +300,15 @@ def test_tokens_of_two_prompts_are_put_in_words(basic: float, compiled: float, w
     assert Card(judge="fect", version=1, tokens_per_row=tokens).tokens_words == words
 
 
+@pytest.mark.parametrize(("labels", "shown"), [(1, 6), (2, 6), (3, 4), (7, 1), (20, 1)])
+def test_what_weighs_most_stays_one_short_line(labels: int, shown: int) -> None:
+    grams = [f"word{number}" for number in range(6)]
+    heaviest = {f"label{number}": grams for number in range(labels)}
+    line = WordsCard(decide="words", heaviest=heaviest).words
+    assert line.count("word0") == labels
+    assert line.count("word") == labels * shown + 1  # and "words alone" decide
+
+
 def test_names_that_others_set_count_last() -> None:
     first = CardContent(adapter="chat", warnings=["a"])
     joined = first.joined(CardContent(adapter=None), CardContent(structure="schema"))
