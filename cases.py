@@ -21,6 +21,10 @@ Values: TypeAlias = tuple[Value | None, ...]
 ROWS = "rows"
 """The name of gold that is rows in Python, and no file, unless its user gives another."""
 
+SHARES_OF_FEW = (0.3, 0.2, 0.5)
+SHARES_OF_MANY = (0.5, 0.2, 0.3)
+"""The usual shares of train, dev and test, of a few labelled rows and of many."""
+
 
 def text_hash(text: str) -> str:
     """Return the sha256 of ``text`` (UTF-8) as 64 hex digits."""

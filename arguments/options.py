@@ -9,7 +9,8 @@ by the same ``of`` from the options of any command that has the group.
 import argparse
 import inspect
 import os
-from collections.abc import Mapping
+import shlex
+from collections.abc import Collection, Mapping
 from dataclasses import Field, dataclass, field, fields
 from functools import cache
 from pathlib import PurePath
@@ -103,6 +104,44 @@ def option_flags(command: type[Options]) -> list[str]:
         if item.metadata and not item.metadata.get("positional"):
             flags.append(_flags(item)[-1])
     return flags
+
+
+def repeat_options(options: Options, command: type[Options], *, without: Collection[str] = ()) -> list[str]:
+    """Return the options that were given and that a command takes, each as words for a shell, such as ``--seed 3``.
+
+    Args:
+        options: the options that were given; those with their default are left out.
+        command: the command that is to take them.
+        without: the names of fields that are not repeated.
+    """
+    taken_flags = set(option_flags(command))
+    words: list[str] = []
+    for item in fields(options):
+        is_option = item.metadata and not item.metadata.get("positional")
+        if not is_option or item.name in without or _flags(item)[-1] not in taken_flags:
+            continue
+        value = getattr(options, item.name)
+        if value == item.default:
+            continue
+        flag_name = _flags(item)[-1]
+        if value is True:
+            words.append(flag_name)
+        elif item.metadata.get("action") == "append":
+            words.extend(f"{flag_name} {shlex.quote(_option_text(part))}" for part in value)
+        elif isinstance(value, tuple):
+            words.append(f"{flag_name} {shlex.quote(','.join(value))}")
+        else:
+            words.append(f"{flag_name} {shlex.quote(_option_text(value))}")
+    return words
+
+
+def _option_text(value: object) -> str:
+    """Return a value as it is written after its option; a pair with a sign of equality."""
+    if isinstance(value, tuple):
+        return "=".join(_option_text(part) for part in value)
+    if isinstance(value, float):
+        return f"{value:.12g}"
+    return str(value)
 
 
 def file_name(text: str) -> str:

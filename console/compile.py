@@ -13,6 +13,7 @@ from typing import Any
 from ..arguments.artifacts import RememberOptions
 from ..arguments.compile import CompileOptions, MoveOptions, ProveOptions
 from ..arguments.groups import StoreOptions
+from ..arguments.scoring import EvaluateOptions
 from ..engines.meter import Budget
 from ..engines.models import OFFLINE, OWN, Model
 from ..errors import UsageError, plural, suggest_name
@@ -32,7 +33,7 @@ from ..jobs.unlabelled import LABELS, Unlabelled, load_both, load_rival, margin_
 from ..keeping.artifact_card import Artifact
 from ..keeping.artifacts import Store
 from ..keeping.card import Card
-from ..keeping.card_parts import AgainstCard
+from ..keeping.card_parts import NOTHING_BETTER, AgainstCard
 from ..keeping.loaders import load_judge
 from ..keeping.paying import PaidAnswers, Start
 from ..keeping.records import LabelProofRecord
@@ -67,10 +68,11 @@ from ..report.verdict import (
 )
 from .bars import SearchBar
 from .inputs import (
+    OF_CARD,
     answering_model,
     model_of_card,
+    options_again,
     own_model,
-    row_and_model_options,
     settings_of,
     store_option,
     verifier_model,
@@ -277,8 +279,17 @@ def _compilation_parts(options: CompileOptions, compiled: Compiled, plan: Plan) 
     is_basic = compiled.proof is None
     end_parts.append(_artifact_line(artifact, latest=compiled.latest, is_basic=is_basic))
     report = f"jurist report {artifact.ref} -o report.html{store}"
-    row_options = row_and_model_options(options, options.gold or plan.judge.bundled)
-    end_parts.append(choose_next_step(outcome_of(artifact, plan.judge), row_options, store).words)
+    outcome = outcome_of(artifact, plan.judge)
+    of_version = OF_CARD
+    if outcome.verdict == NOTHING_BETTER:  # the basic prompt has no card
+        of_version = frozenset()
+    step = choose_next_step(
+        outcome,
+        options_again(options, EvaluateOptions, plan.judge.bundled, without=of_version),
+        store,
+        compile_options=options_again(options, CompileOptions, plan.judge.bundled, without=["no_words"]),
+    )
+    end_parts.append(step.words)
     end_parts.append(f"or: {report} (every score, every changed word, every case)")
     end_parts.append(_default_search_line(plan))
     if plan.model.offline:

@@ -1,7 +1,7 @@
 """From options to what they name: models, judges, samples and the gold of a card."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from ..arguments.groups import (
     Transport,
     VerifierOptions,
 )
+from ..arguments.options import Options, repeat_options
 from ..engines.models import OFFLINE, OWN, Model
 from ..errors import UsageError
 from ..gold.writing import check_files
@@ -170,23 +171,54 @@ def settings_of(pairs: Sequence[str]) -> dict[str, str]:
     return settings
 
 
-def row_and_model_options(
-    options: "EvaluateOptions | GateOptions | CompileOptions", gold: str | None = None
+_OF_ONE_RUN = frozenset(
+    ["output", "resume", "fresh", "yes", "verbose", "json", "markdown", "anyway", "force", "store"]
+)
+"""Options that say how this run ends and is printed; the store stands at the end."""
+_LIMITS = frozenset(["calls", "cost", "tokens", "seconds"])
+"""Limits of one job."""
+OF_CARD = frozenset(
+    ["adapter", "samples", "threshold", "combine", "embedder", "language", "strictness", "verifiers"]
+)
+"""Options that the card of a version keeps."""
+_FIRST = (
+    "--gold",
+    "--rejects",
+    "--column",
+    "--map",
+    "--raters",
+    "--merge",
+    "--model",
+    "--api-base",
+    "--api-key-env",
+)
+"""Options that stand at the front of a command, in this order."""
+
+
+def options_again(
+    options: "EvaluateOptions | GateOptions | CompileOptions",
+    command: type[Options],
+    gold: str | None = None,
+    *,
+    without: Collection[str] = (),
 ) -> str:
-    """Return the options by which another command reads the same rows, or other gold, and asks the same model."""
-    pairs: list[tuple[str, str | None]] = [("--gold", gold or options.gold), ("--rejects", options.rejects)]
-    for column, field in options.columns:
-        pairs.append(("--column", f"{column}={field}"))
-    for label, meaning in options.labels:
-        pairs.append(("--map", f"{label}={meaning}"))
-    pairs.append(("--raters", ",".join(options.raters)))
-    pairs.append(("--merge", options.merge))
-    pairs.append(("--model", options.model))
-    pairs.append(("--api-base", options.api_base))
-    pairs.append(("--api-key-env", options.key_env))
-    pairs.append(("--store", options.store))
-    options_with_values = []
-    for name, value in pairs:
-        if value:
-            options_with_values.append(f"{name} {shlex.quote(value)}")
-    return " ".join(options_with_values)
+    """Return the options by which a command reads the same rows and asks the same model in the same way.
+
+    Args:
+        options: the options that were given.
+        command: the options of the command that takes them.
+        gold: the gold, where none was named.
+        without: the names of further options that are left out.
+    """
+    if gold and not options.gold:
+        options = replace(options, gold=gold)
+    left_out = _OF_ONE_RUN.union(without)
+    if not isinstance(options, command):  # limits are of one kind of job
+        left_out |= _LIMITS
+    words = repeat_options(options, command, without=left_out)
+
+    def place(word: str) -> int:
+        flag_name, _, _ = word.partition(" ")
+        return _FIRST.index(flag_name) if flag_name in _FIRST else len(_FIRST)
+
+    return " ".join(sorted(words, key=place)) + store_option(options)

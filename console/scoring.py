@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..arguments.compile import CompileOptions
 from ..arguments.groups import ScoringOptions
 from ..arguments.scoring import (
     CascadeOptions,
@@ -67,8 +68,8 @@ from .inputs import (
     answering_model,
     judge_of,
     models_of,
+    options_again,
     panel_of,
-    row_and_model_options,
     store_option,
     verifier_model,
 )
@@ -185,9 +186,9 @@ def _next_step(options: EvaluateOptions, data: Mapping[str, Any], rises: bool | 
     if has_too_few_answers(data):
         return "next: try --adapter json or a larger --model; --json has what each reply said"
     judge = shlex.quote(options.judge.removesuffix(":basic"))
-    row_options = row_and_model_options(options)
     if data["judge"].endswith(":basic"):
-        return f"next: jurist compile {judge} {row_options}"
+        return f"next: jurist compile {judge} {options_again(options, CompileOptions)}"
+    row_options = options_again(options, GateOptions)
     limit = "min" if rises else "max"
     return f"next: jurist gate {judge} {row_options} --{limit} {data['metric']}=LIMIT"
 
@@ -294,7 +295,7 @@ def gate_command(options: GateOptions) -> Result:
         code = 1
     parts: list[Table | str] = [check_table(gated.checks), rows_words(terminal.data["comparison"])]
     if not gated.passed:
-        row_options = row_and_model_options(options)
+        row_options = options_again(options, EvaluateOptions)
         command = f"jurist evaluate {shlex.quote(options.judge)} {row_options} --verbose"
         parts.append(f"next: {command} (what it gets wrong)")
     if all(contender.model == OFFLINE for contender in gated.comparison.contenders):

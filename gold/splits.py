@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from ..cases import Case, Value, text_hash
+from ..cases import SHARES_OF_FEW, SHARES_OF_MANY, Case, Value, text_hash
 from ..errors import GoldError, UsageError, in_words_of_caller, plural
 
 if TYPE_CHECKING:
@@ -29,8 +29,6 @@ Good: TypeAlias = Callable[[frozenset[Value]], bool]
 
 FEW_ROWS = 300
 """Labelled rows below which half of them are the test: a search loses little by a smaller train, a proof much."""
-_FEW: Shares = (0.3, 0.2, 0.5)
-_MANY: Shares = (0.5, 0.2, 0.3)
 _SIDES = "label more groups: each part needs both sides of the labels"
 _DIFFER = "label rows whose texts differ in more than a number or a name"
 _APART = (
@@ -255,8 +253,8 @@ def group_hash(name: str) -> str:
 def default_shares(cases: int) -> Shares:
     """Return the shares of train, dev and test where nobody names any: by the number of labelled rows."""
     if cases < FEW_ROWS:
-        return _FEW
-    return _MANY
+        return SHARES_OF_FEW
+    return SHARES_OF_MANY
 
 
 def split_gold(

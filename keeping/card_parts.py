@@ -18,7 +18,7 @@ from pydantic import (
 )
 
 from ..arguments.groups import Combining, Effort
-from ..cases import ROWS
+from ..cases import ROWS, SHARES_OF_FEW, SHARES_OF_MANY
 from ..evaluation.trust import AgreementRegression
 from ..evaluation.votes import Sampling
 from ..programs.options import JUDGE_OPTIONS
@@ -411,6 +411,17 @@ class GoldCard(GoldFileCard):
             return None
         train, dev, test = self.shares
         return train, dev, test
+
+    @property
+    def split_option(self) -> str:
+        """The options by which ``compile`` splits the gold as then, with a space before each; else empty."""
+        words = super().split_option
+        if self.holdout is not None:
+            words += f" --holdout {shlex.quote(self.holdout.place)}"
+        elif self.three_shares not in (None, SHARES_OF_FEW, SHARES_OF_MANY):
+            percents = "/".join(f"{100 * share:g}" for share in self.shares)
+            words += f" --split {percents}"
+        return words
 
 
 class SealedRowsCard(Part):

@@ -46,18 +46,22 @@ class Outcome:
     rows_to_refit: int | None = None
 
 
-def choose_next_step(outcome: Outcome, row_options: str, store_option: str = "") -> NextStep:
+def choose_next_step(
+    outcome: Outcome, row_options: str, store_option: str = "", compile_options: str = ""
+) -> NextStep:
     """Return the step that helps most: the first rule that fits an outcome.
 
     Args:
         outcome: what was decided.
         row_options: the options by which a command reads the gold again, as ``--gold labels.csv``.
         store_option: the option, with a space before it, by which commands find the version.
+        compile_options: the options of the compilation, as they were given; default: those that the card knows.
     """
-    compile_again = f"jurist compile {outcome.judge} {row_options}{outcome.split_option}"
+    compile_options = compile_options or f"{row_options}{outcome.split_option}"
+    compile_again = f"jurist compile {outcome.judge} {compile_options}"
     if outcome.generates and outcome.verdict != "better":
         return NextStep(
-            command=f"jurist compile {outcome.judge} --gold more.jsonl{store_option}",
+            command=f"jurist compile {outcome.judge} --gold more.jsonl{outcome.split_option}{store_option}",
             reason="with more documents",
         )
     if outcome.verdict == NOTHING_BETTER:

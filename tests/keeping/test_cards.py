@@ -18,7 +18,7 @@ from jurist.evaluation.proof import prove_improvement
 from jurist.evaluation.rows import JudgedRow
 from jurist.keeping.artifacts import Store
 from jurist.keeping.card import Card, CardContent
-from jurist.keeping.card_parts import DecisionCard, GoldFileCard, WordsCard
+from jurist.keeping.card_parts import DecisionCard, GoldCard, GoldFileCard, WordsCard
 from jurist.keeping.part import Part
 from jurist.keeping.records import (
     CandidateRecord,
@@ -438,6 +438,20 @@ def test_commands_read_gold_again_with_the_options_of_the_compilation() -> None:
     assert GoldFileCard(name="labels").reading_options == ""
     apart = GoldFileCard(name="labels", mapping=jurist.RowMapping(keep_groups=True).to_json())
     assert (apart.reading_options, apart.split_option, card.split_option) == ("", " --keep-groups", "")
+
+
+@pytest.mark.parametrize(
+    ("card", "options"),
+    [
+        ({}, ""),
+        ({"shares": [0.3, 0.2, 0.5]}, ""),
+        ({"shares": [0.5, 0.2, 0.3]}, ""),
+        ({"shares": [0.4, 0.2, 0.4]}, " --split 40/20/40"),
+        ({"shares": [0.6, 0.4, 0.0], "holdout": {"source": "my test.csv"}}, " --holdout 'my test.csv'"),
+    ],
+)
+def test_a_command_splits_gold_again_as_then(card: dict[str, Any], options: str) -> None:
+    assert GoldCard.model_validate(card).split_option == options
 
 
 @pytest.mark.slow
