@@ -34,6 +34,7 @@ def _within(read: Callable[[str], float], low: float, high: float, problem: str)
 
 positive_integer = _within(int, 1, math.inf, "is not possible: give a whole number, 1 or more")
 nonnegative_integer = _within(int, 0, math.inf, "is not possible: give a whole number, 0 or more")
+seconds = _within(float, 0.001, math.inf, "is not possible: give seconds, 0.001 or more")
 
 
 def _of_percent(text: str) -> float:

@@ -12,8 +12,10 @@ from .groups import (
     allowed,
     asked_judge,
     nonempty_name,
+    nonnegative_integer,
     port,
     positive_integer,
+    seconds,
 )
 from .options import choice, file_name, flag, option, positional
 
@@ -202,4 +204,13 @@ class ServeOptions(AskedOptions, command="serve", does="pages.serve_judge"):
     )
     max_cases: int = option("N", "cases of one request", 100, type=positive_integer)
     max_body: int = option("BYTES", "length of one request", 1 << 20, type=positive_integer)
+    deadline: float | None = option(
+        "S", "seconds after which a case without a verdict has failed (default: none)", type=seconds
+    )
+    drain: int = option(
+        "S",
+        "seconds after SIGTERM in which /ready says 503 and cases are still judged, for a balancer to notice",
+        0,
+        type=nonnegative_integer,
+    )
     access_log: bool = flag("write a line for each request to standard error; nothing of a case is in it")

@@ -42,6 +42,7 @@ from ..runs.serving import Serving, application
 from .gold import gold_name
 from .inputs import loaded_of
 from .printing import Part, Result, print_notes
+from .questions import approve_keys
 from .rows import gold_of, store_of
 
 _LINK_HINT = "--rater ann,bob gives each of them a link of their own"
@@ -262,14 +263,22 @@ def serve_judge(options: ServeOptions) -> Result:
     loaded = loaded_of(options.judge, options, store_of(options))
     loaded = replace(loaded, context=CallContext.fresh(Budget.of(options)))
     print_notes(loaded.note, loaded.ending)
-    serving = Serving(loaded=loaded, token=token, most=options.max_cases, largest=options.max_body)
+    approve_keys(loaded.models, yes=False)
+    serving = Serving(
+        loaded=loaded,
+        token=token,
+        most=options.max_cases,
+        largest=options.max_body,
+        deadline=options.deadline,
+    )
     if options.access_log:
         log = logging.getLogger("jurist.access")
         handler = logging.StreamHandler()
         handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
         log.addHandler(handler)
         log.setLevel(logging.INFO)
-    listen(application(serving), options.host, options.port, f"{loaded.name} with {loaded.model.name} at")
+    subject = f"{loaded.name} with {loaded.model.name} at"
+    listen(application(serving), options.host, options.port, subject, options.drain)
     spend = loaded.context.ledger.spend().to_json()
     return Result(
         data={"judge": loaded.name, "model": loaded.model.name, "spend": spend},
@@ -291,8 +300,8 @@ def _required_token(options: ServeOptions) -> str:
     return token
 
 
-def listen(app: Any, host: str, port: int, subject: str) -> None:
-    """Write the address of an application to the terminal, and serve it until Ctrl-C or SIGTERM."""
+def listen(app: Any, host: str, port: int, subject: str, drain: int = 0) -> None:
+    """Write the address of an application to the terminal, and serve it until ``drain`` seconds after a signal."""
     with importing_extra("serve"):
         from ..runs.listening import run_server
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -308,7 +317,7 @@ def listen(app: Any, host: str, port: int, subject: str) -> None:
     usual_handler = signal.signal(signal.SIGTERM, signal.default_int_handler)
     with listening:
         try:
-            run_server(app, listening)
+            run_server(app, listening, drain)
         except KeyboardInterrupt:  # the way to end it
             return
         finally:

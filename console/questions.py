@@ -58,7 +58,7 @@ def approve(
 
 
 def approve_keys(models: Iterable[Model], *, yes: bool) -> None:
-    """Ask a person before a provider's key goes to a host of others; where nobody can answer, say that it does."""
+    """Ask a person before a provider's key goes to a host of others; where nobody can answer, refuse."""
     asked_models: dict[Model, None] = {}
     for model in models:
         asked_models.update(dict.fromkeys(model.each))
@@ -66,11 +66,16 @@ def approve_keys(models: Iterable[Model], *, yes: bool) -> None:
         transfer = key_transfer(model)
         if transfer is None or transfer.approved:
             continue
-        if yes or not _has_terminal():
+        if yes:
             print_notes(
                 f"{transfer.words}; --api-key-env NAME names the variable whose key is meant for that host"
             )
             continue
+        if not _has_terminal():
+            raise UsageError(
+                transfer.words,
+                hint=f"name the key of that host; --api-key-env {transfer.variable} sends this one",
+            )
         _ask(transfer.words, hint="name the variable that holds the key of that host with --api-key-env")
         transfer.approve()
 

@@ -12,6 +12,8 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from .serving import ANSWER_HEADERS
+
 PATIENCE = 20.0
 """Seconds within which a request must have arrived whole, from its first byte or from the connection on."""
 
@@ -79,9 +81,10 @@ class Connection(H11Protocol):
 class Server(uvicorn.Server):
     """A server that, when it is told to end, still takes what is on the way, and says so to each client."""
 
-    def __init__(self, settings: uvicorn.Config, app: Any) -> None:
+    def __init__(self, settings: uvicorn.Config, app: Any, drain: int) -> None:
         super().__init__(settings)
         self.app = app
+        self.drain = drain  # seconds after a signal in which new requests are still answered
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin, with room for more than are accepted in a row."""
@@ -93,6 +96,7 @@ class Server(uvicorn.Server):
         """Answer every request that was sent before the end, then what is in flight."""
         self.server_state.default_headers.append((b"connection", b"close"))
         self.app.state.ending = True
+        await self._wait_for_clients_to_leave()
         await self._wait_for_quiet()
         waiting = []
         for listening in sockets or ():
@@ -104,6 +108,12 @@ class Server(uvicorn.Server):
             await loop.connect_accepted_socket(self._new_connection, connection)
         await self._read_waiting()
         await super().shutdown(sockets)
+
+    async def _wait_for_clients_to_leave(self) -> None:
+        """Answer as before while whoever asks ``/ready`` finds other servers; a second signal ends the wait."""
+        end = asyncio.get_running_loop().time() + self.drain
+        while asyncio.get_running_loop().time() < end and not self.force_exit:
+            await asyncio.sleep(_QUIET)
 
     async def _wait_for_quiet(self) -> None:
         """Let new clients in until none has come for a moment, for a few seconds at most."""
@@ -156,8 +166,14 @@ def _accept_waiting(listening: socket.socket) -> list[socket.socket]:
     return accepted
 
 
-def run_server(app: Any, listening: socket.socket) -> None:
-    """Serve an application at a socket until SIGINT or SIGTERM; ``KeyboardInterrupt`` says that it has ended."""
+def run_server(app: Any, listening: socket.socket, drain: int = 0) -> None:
+    """Serve an application at a socket until SIGINT or SIGTERM; ``KeyboardInterrupt`` says that it has ended.
+
+    Args:
+        app: what answers.
+        listening: where.
+        drain: seconds after the signal in which new requests are still answered.
+    """
     settings = uvicorn.Config(
         _with_last_answer(app),
         http=Connection,
@@ -167,7 +183,7 @@ def run_server(app: Any, listening: socket.socket) -> None:
         backlog=_IN_A_ROW,
         timeout_graceful_shutdown=DRAIN,
     )
-    Server(settings, app).run(sockets=[listening])
+    Server(settings, app, drain).run(sockets=[listening])
 
 
 def _with_last_answer(app: Any) -> Any:
@@ -177,7 +193,7 @@ def _with_last_answer(app: Any) -> Any:
         try:
             await app(scope, receive, send)
         except asyncio.CancelledError:
-            head = [(b"content-type", b"application/json")]
+            head = [(b"content-type", b"application/json"), *scope.get(ANSWER_HEADERS, ())]
             await send({"type": "http.response.start", "status": 503, "headers": head})
             await send({"type": "http.response.body", "body": b'{"detail": "the server was stopped"}'})
 

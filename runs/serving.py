@@ -26,10 +26,13 @@ from pydantic import GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
 from ..cases import Case
-from ..errors import BudgetExhausted, GoldError, JuristError, importing_extra
+from ..engines.ledger import Spend
+from ..errors import BudgetExhausted, GoldError, JuristError, ModelError, importing_extra
 from ..keeping.loading import LoadedJudge
 from ..programs.asking import Asker
+from ..programs.deciding import verdict_of
 from ..programs.together import together
+from ..programs.verdicts import Verdict
 from .lines import verdict_parts
 
 if TYPE_CHECKING:
@@ -38,6 +41,8 @@ if TYPE_CHECKING:
     from fastapi.routing import APIRoute
     from prometheus_client import CollectorRegistry
 
+ANSWER_HEADERS = "jurist.answer_headers"
+"""The entry of a request's ASGI scope with the headers that its answer gets, whoever gives it."""
 _LOG = logging.getLogger("jurist.access")
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 _GOLD = ("group", "ratings")
@@ -57,6 +62,9 @@ class Serving:
     token: str = field(default="", repr=False)  # what a request must bear; empty for none
     most: int = 100  # cases of one request
     largest: int = 1 << 20  # bytes of one request
+    deadline: float | None = (
+        None  # seconds after which a case without a verdict has failed; ``None`` for no end
+    )
 
     @property
     def hidden(self) -> frozenset[str]:
@@ -106,7 +114,7 @@ def application(serving: Serving) -> FastAPI:
     case_type = Annotated[Case, _CaseType(serving)]
     cases = Annotated[list[case_type], pydantic.Field(min_length=1, max_length=serving.most)]
     registry = CollectorRegistry()
-    judging = _Judging(serving.loaded, registry)
+    judging = _Judging(serving, registry)
     fields = [name for name in serving.loaded.judge.row_model.model_fields if name not in serving.hidden]
     case = f"a case as JSON: {', '.join(fields)}"
     home = {f"POST {_JUDGE}": case, f"POST {_BATCH}": "a list of cases", "more": "/docs"}
@@ -160,7 +168,8 @@ def application(serving: Serving) -> FastAPI:
     if not serving.token:
         # Another site's page could have a browser send requests here, but not under these names.
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(_LOCAL))
-    app.add_middleware(_Front, serving=serving, registry=registry)
+    # Around all layers: FastAPI refuses a long body outside of those that are added.
+    app.middleware_stack = _Front(app.build_middleware_stack(), serving=serving, registry=registry)
     return app
 
 
@@ -239,6 +248,8 @@ class _Front:
         request_id = headers.get(b"x-request-id", b"").decode("latin-1")
         if not _REQUEST_ID.fullmatch(request_id):
             request_id = uuid.uuid4().hex
+        id_header = (b"x-request-id", request_id.encode())
+        scope[ANSWER_HEADERS] = [id_header]
         status = 500
 
         async def answer(message: Any) -> None:
@@ -246,7 +257,7 @@ class _Front:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 response_headers = list(message.get("headers", ()))
-                response_headers.append((b"x-request-id", request_id.encode()))
+                response_headers.append(id_header)
                 message = {**message, "headers": response_headers}
             await send(message)
 
@@ -257,6 +268,9 @@ class _Front:
             else:
                 refused = self._json({"detail": _REFUSED}, 401, {"WWW-Authenticate": "Bearer"})
                 await refused(scope, receive, answer)
+        except asyncio.CancelledError:  # the server, which ends, answers in its place
+            status = 503
+            raise
         finally:
             self._open.dec()
             seconds = time.monotonic() - begun
@@ -385,10 +399,12 @@ class _Asking:
 class _Judging:
     """Asks one judge for all requests, as many cases at once as it allows, and knows how that went."""
 
-    def __init__(self, loaded: LoadedJudge, registry: CollectorRegistry) -> None:
+    def __init__(self, serving: Serving, registry: CollectorRegistry) -> None:
         from prometheus_client import Counter
 
+        loaded = serving.loaded
         self._loaded = loaded
+        self._deadline = serving.deadline
         # by the language of the prompt; ``None`` where nobody chose one
         self._asking_of_language: dict[str | None, _Asking] = {loaded.judge.language: _Asking.of(loaded)}
         self._free = asyncio.Semaphore(loaded.settings.concurrency)
@@ -431,9 +447,11 @@ class _Judging:
         return lines
 
     async def _line(self, asking: _Asking, case: Case) -> dict[str, Any]:
-        async with self._free:
-            verdict = await asking.asker.judged(case)
-        asking.asker.note(verdict)
+        verdict = await self._judge_in_time(asking.asker, case)
+        try:
+            asking.asker.note(verdict)
+        except ModelError as error:  # its hint is for a run, which can be continued
+            raise ModelError(error.message, hint="check the model's server") from error
         line = {"case": case.id, **verdict_parts(self._judge, case, verdict), **asking.stamp}
         self._cases.labels(line["status"]).inc()
         self._failed = ""
@@ -441,6 +459,23 @@ class _Judging:
             self._failed = line["error"]
         self._failed_at = time.monotonic()
         return line
+
+    async def _judge_in_time(self, asker: Asker, case: Case) -> Verdict:
+        """Return the verdict of a case: a failed one if it is not there by the deadline."""
+        try:
+            async with asyncio.timeout(self._deadline) as limit, self._free:
+                return await asker.judged(case)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+        late = Verdict(
+            values=(),
+            status="failed",
+            error_kind="out of time",
+            error=f"no verdict within {self._deadline:g} seconds",
+            request_failed=True,
+        )
+        return verdict_of(self._judge.answer, asker.settings.sampling, case, [late], Spend())
 
     def trouble(self) -> str:
         """Return why the next case could hardly be judged; empty if nothing is known against it."""

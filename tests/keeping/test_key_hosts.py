@@ -8,6 +8,7 @@ import pytest
 from jurist.console import questions
 from jurist.console.questions import NotApprovedError, approve_keys
 from jurist.engines.models import Model
+from jurist.errors import UsageError
 from jurist.keeping.key_hosts import key_transfer
 
 HOST = "https://llm.example.com/v1"
@@ -71,13 +72,22 @@ def test_a_person_is_asked_once_for_a_host(
     assert capsys.readouterr().err.count("goes to llm.example.com; go on? [y/N]") == 2
 
 
-@pytest.mark.parametrize("yes", [True, False])
-def test_where_nobody_answers_it_is_said(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *, yes: bool
-) -> None:
-    monkeypatch.setattr("sys.stdin", Terminal() if yes else io.StringIO())
+def test_yes_goes_on_and_says_it(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.stdin", Terminal())
     model = Model(name="openai/m", api_base=HOST)
-    approve_keys([model, model], yes=yes)
+    approve_keys([model, model], yes=True)
     said = capsys.readouterr().err
     assert said.count("OPENAI_API_KEY goes to llm.example.com; --api-key-env NAME") == 1
     assert "sk-test" not in said
+
+
+def test_where_nobody_can_answer_the_key_stays(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    with pytest.raises(UsageError) as refused:
+        approve_keys([Model(name="openai/m", api_base=HOST)], yes=False)
+    assert refused.value.message == "OPENAI_API_KEY goes to llm.example.com"
+    assert "sk-test" not in str(refused.value)
+    approve_keys([Model(name="openai/m", api_base=HOST, key_env="OPENAI_API_KEY")], yes=False)
+    assert not capsys.readouterr().err

@@ -22,9 +22,12 @@ from small import claims, cli
 from jurist.engines.channel import CallContext
 from jurist.engines.meter import Budget
 from jurist.engines.models import Model
+from jurist.errors import ModelError
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loaders import load_judge
 from jurist.keeping.loading import LoadedJudge
+from jurist.programs.asking import Asker
+from jurist.programs.verdicts import Verdict
 from jurist.runs.serving import Serving, application
 
 ROW = {name: claims(1)[0][name] for name in ("conversation", "claim")}
@@ -182,6 +185,30 @@ def test_a_model_that_cannot_be_used_is_said(serve: Callable[..., Any]) -> None:
     assert "check the API key" in said.json()["detail"]
 
 
+def test_a_model_that_went_away_is_told_in_words_of_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(asker: Asker, verdict: Verdict) -> None:
+        raise ModelError("10 answers in a row failed: why", hint="start again with --resume")
+
+    monkeypatch.setattr(Asker, "note", refuse)
+    app = application(Serving(loaded=loaded()))
+    said = ask(app, "/judge", ROW)
+    assert said.status_code == 503
+    words = "10 answers in a row failed: why; check the model's server"
+    assert said.json()["detail"] == ask(app, "/ready").json()["detail"] == words
+
+
+def test_a_case_that_is_not_judged_in_time_has_failed(serve: Callable[..., Any]) -> None:
+    server = serve(delay=5)
+    judge = loaded("cognibench:basic").with_model(Model(name="openai/x", api_base=server.url))
+    app = application(Serving(loaded=judge, deadline=0.2))
+    row = {"reference": "The tower is 300 metres high.", "response": "It is 300 metres high. It is red."}
+    said = ask(app, "/judge/batch", [row, row])
+    for line in said.json():
+        assert (line["status"], line["error"]) == ("failed", "no verdict within 0.2 seconds")
+        assert [unit["label"] for unit in line["units"]] == [None, None]
+    assert ask(app, "/ready").status_code == 503
+
+
 def test_a_port_that_is_taken_is_one_line() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         done = cli("serve", "fect:basic", "--port", taken.getsockname()[1])
@@ -196,13 +223,16 @@ def test_ids_metrics_and_readiness() -> None:
     assert ask(app, "/judge", ROW, **bearing, **{"x-request-id": "abc-1"}).headers["x-request-id"] == "abc-1"
     made = ask(app, "/judge", b"{", **bearing, **{"x-request-id": "no id"}).headers["x-request-id"]
     assert re.fullmatch("[0-9a-f]{32}", made)
+    long = ask(app, "/judge", b"x" * (1 << 21), **bearing, **{"x-request-id": "long"})
+    assert (long.status_code, long.headers["x-request-id"]) == (413, "long")
     assert ask(app, "/metrics").status_code == 401
     lines = ask(app, "/metrics", **bearing).text.splitlines()
     for line in (
         'jurist_cases_total{status="verdict"} 1.0',
         'jurist_requests_total{path="/judge",status="200"} 1.0',
+        'jurist_requests_total{path="/judge",status="413"} 1.0',
         'jurist_requests_total{path="/judge",status="422"} 1.0',
-        'jurist_request_seconds_count{path="/judge"} 2.0',
+        'jurist_request_seconds_count{path="/judge"} 3.0',
         "jurist_calls_total 1.0",
         "jurist_unpriced_calls_total 0.0",
     ):
@@ -272,19 +302,42 @@ def test_a_signal_ends_it_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_who_waits_when_the_time_is_over_is_told(tmp_path: Path, serve: Callable[..., Any]) -> None:
     model = serve(delay=3)
     with (
-        serving(tmp_path, "--model", "openai/m", "--api-base", model.url, settings="l.DRAIN = 1") as (
-            port,
-            process,
-        ),
+        serving(
+            tmp_path,
+            "--access-log",
+            "--model",
+            "openai/m",
+            "--api-base",
+            model.url,
+            settings="l.DRAIN = 1",
+        ) as (port, process),
         ThreadPoolExecutor() as pool,
     ):
-        asked = pool.submit(httpx.post, f"http://127.0.0.1:{port}/judge", json=ROW, timeout=60)
+        named = {"x-request-id": "late-1"}
+        asked = pool.submit(httpx.post, f"http://127.0.0.1:{port}/judge", json=ROW, headers=named, timeout=60)
         while not model.count:
             time.sleep(0.05)
         process.send_signal(signal.SIGTERM)
         out, err = process.communicate(timeout=60)
     assert (asked.result().status_code, asked.result().json()) == (503, {"detail": "the server was stopped"})
+    assert asked.result().headers["x-request-id"] == "late-1"
+    assert 'late-1 "POST /judge" 503 ' in err
     assert (out.startswith("spent: 1 call,"), "Traceback" in err, process.returncode) == (True, False, 0)
+
+
+def test_a_balancer_sees_that_it_ends_while_cases_are_still_judged(tmp_path: Path) -> None:
+    with serving(tmp_path, "--drain", "3") as (port, process):
+        address = f"http://127.0.0.1:{port}"
+        assert httpx.get(f"{address}/ready", timeout=60).status_code == 200
+        process.send_signal(signal.SIGTERM)
+        ready = httpx.get(f"{address}/ready", timeout=60)
+        while ready.status_code == 200:
+            ready = httpx.get(f"{address}/ready", timeout=60)
+        assert (ready.status_code, ready.json()["detail"]) == (503, "the server is ending")
+        for _ in range(3):
+            assert httpx.post(f"{address}/judge", json=ROW, timeout=60).json()["status"] == "verdict"
+        process.communicate(timeout=60)
+    assert process.returncode == 0
 
 
 def request(path: str, body: bytes, *headers: str, length: int | None = None) -> bytes:
