@@ -22,7 +22,12 @@ ELSEWHERE = {
     "batch": "runs/test_batch.py runs it against a server that has batches",
 }
 """Pages whose blocks another test runs."""
-SAYS = {"tutorial": ("decision: compiled is", "pass  balanced_accuracy >= 0.7")}
+SAYS = {
+    "tutorial": ("decision: compiled is", "pass  balanced_accuracy >= 0.7"),
+    "move": ("device-review@2 is worse: balanced_accuracy 0.810 -> 0.500 (-0.310", "not moved"),
+    "images": ("groups      3", "photos: no problem found"),
+    "traces": ("balanced_accuracy 0.500",),
+}
 """What running a page prints, where the page is a promise."""
 UNLABELLED = [{name: row[name] for name in ("group", "conversation", "claim")} for row in claims(groups=4)]
 

@@ -13,14 +13,14 @@ import pytest
 from deciders import Forwarder, serving_sparrow
 from forked import Forked
 from pages import ROOT, blocks
-from small import Done, cli
+from small import Done, cli, ok
 
 import jurist
 from jurist.keeping.artifacts import Store
 from jurist.runs.serving import Serving, application
 
 PAGE = ROOT / "docs" / "decision-models.md"
-JUDGE = f"{ROOT}/docs/may_send.py:judge"
+JUDGE = f"{ROOT}/docs/device_review.py:judge"
 ROWS = 40
 
 
@@ -40,10 +40,10 @@ def folder(sparrow: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[P
         Path("docs").symlink_to(ROOT / "docs")
         lines = []
         with Path("new.csv").open("w", encoding="utf-8", newline="") as file:
-            table = csv.DictWriter(file, ("policy", "reply"))
+            table = csv.DictWriter(file, ("review",))
             table.writeheader()
             for number in range(ROWS):
-                row = {"policy": "Refunds take 5 days.", "reply": f"In {number} days."}
+                row = {"review": f"It ran for {number} days and then broke."}
                 table.writerow(row)
                 lines.append(json.dumps(row))
         Path("rows.jsonl").write_text("\n".join(lines), encoding="utf-8")
@@ -67,32 +67,29 @@ def asked(address: str, name: str = "systemone/sparrow") -> tuple[str, ...]:
 
 
 @pytest.mark.slow
-def test_a_compilation_is_proven_and_names_its_model(folder: Path) -> None:
-    card = Store(folder / "compiled").load("may-send@1").card
-    assert card["model"]["name"] == "systemone/sparrow"
-    assert card["decision"]["verdict"] == "better"
-    assert f"{card['scores']['basic']['balanced_accuracy']['value']:.3f}"[1:] in PAGE.read_text(
-        encoding="utf-8"
-    )
-    assert f"{card['scores']['compiled']['balanced_accuracy']['value']:.3f}"[1:] in PAGE.read_text(
-        encoding="utf-8"
-    )
-    for prompt in json.loads(
-        (folder / "compiled/may-send/1/program.json").read_text(encoding="utf-8")
-    ).values():
-        if isinstance(prompt, dict):
-            assert not prompt.get("demos")
+def test_a_compilation_names_its_model_and_shows_it_no_row(folder: Path) -> None:
+    artifact = Store(folder / "compiled").load("device-review@1")
+    assert artifact.about.model.name == "systemone/sparrow"
+    assert all(not prompt.demos for prompt in artifact.state.predictors.values())
+
+
+@pytest.mark.slow
+def test_the_page_says_what_its_first_command_prints(folder: Path, sparrow: str) -> None:
+    done = ok("evaluate", f"{JUDGE}:basic", "--gold", "device-reviews", *asked(sparrow), "--json")
+    score = done.json["scores"]["balanced_accuracy"]
+    said = f"{score['value']:.3f} [{score['low']:.3f}, {score['high']:.3f}]".replace("0.", ".")
+    assert said in PAGE.read_text(encoding="utf-8")
 
 
 ANSWERED = {
-    "run": ("run", "may-send@1", "--input", "rows.jsonl", "--output", "ran.jsonl"),
-    "evaluate": ("evaluate", "may-send@1", "--gold", "support-desk"),
-    "compare": ("compare", "may-send@1", "may-send:basic", "--gold", "support-desk"),
-    "gate": ("gate", "may-send@1", "--gold", "support-desk", "--min", "balanced_accuracy=0.5"),
-    "cascade": ("cascade", "may-send:basic", "--gold", "support-desk", "--agree", "0.4"),
-    "report": ("report", "may-send@1", "-o", "report.html"),
-    "a file of Python": ("export", "may-send@1", "--to", "python", "-o", "judge.py"),
-    "a description": ("export", "may-send:basic", "--to", "markdown"),
+    "run": ("run", "device-review@1", "--input", "rows.jsonl", "--output", "ran.jsonl"),
+    "evaluate": ("evaluate", "device-review@1", "--gold", "device-reviews"),
+    "compare": ("compare", "device-review@1", "device-review:basic", "--gold", "device-reviews"),
+    "gate": ("gate", "device-review@1", "--gold", "device-reviews", "--min", "balanced_accuracy=0.5"),
+    "cascade": ("cascade", "device-review:basic", "--gold", "device-reviews", "--agree", "0.4"),
+    "report": ("report", "device-review@1", "-o", "report.html"),
+    "a file of Python": ("export", "device-review@1", "--to", "python", "-o", "judge.py"),
+    "a description": ("export", "device-review:basic", "--to", "markdown"),
 }
 
 
@@ -106,7 +103,7 @@ def test_what_a_version_does_with_a_decision_model(folder: Path, sparrow: str, c
 
 @pytest.mark.slow
 def test_a_served_version_answers_by_the_decision_model(folder: Path, sparrow: str) -> None:
-    loaded = jurist.load("may-send@1", model=jurist.Model("systemone/sparrow", api_base=sparrow))
+    loaded = jurist.load("device-review@1", model=jurist.Model("systemone/sparrow", api_base=sparrow))
     row = json.loads(Path("rows.jsonl").read_text(encoding="utf-8").splitlines()[0])
 
     async def post() -> httpx.Response:
@@ -121,27 +118,27 @@ def test_a_served_version_answers_by_the_decision_model(folder: Path, sparrow: s
 
 REFUSED = {
     "another target": (
-        ("export", "may-send@1", "--to", "autoevals", "-o", "scorer.py"),
+        ("export", "device-review@1", "--to", "autoevals", "-o", "scorer.py"),
         "asks a decision model",
     ),
     "batch": (
-        ("batch", "submit", "may-send@1", "--input", "rows.jsonl", "-o", "b.jsonl"),
+        ("batch", "submit", "device-review@1", "--input", "rows.jsonl", "-o", "b.jsonl"),
         "no Batch API takes",
     ),
     "samples": (
-        ("run", "may-send:basic", "--input", "rows.jsonl", "-o", "s.jsonl", "--samples", "3"),
+        ("run", "device-review:basic", "--input", "rows.jsonl", "-o", "s.jsonl", "--samples", "3"),
         "same probabilities",
     ),
     "proposer": (
-        ("compile", JUDGE, "--gold", "support-desk", "--prompt-model", "systemone/sparrow", "--yes"),
+        ("compile", JUDGE, "--gold", "device-reviews", "--prompt-model", "systemone/sparrow", "--yes"),
         "writes no prompts",
     ),
     "demonstrations": (
-        ("compile", JUDGE, "--gold", "support-desk", "--optimizer", "fewshot", "--yes"),
+        ("compile", JUDGE, "--gold", "device-reviews", "--optimizer", "fewshot", "--yes"),
         "shown no demonstrations",
     ),
     "questions": (
-        ("compile", JUDGE, "--gold", "support-desk", "--optimizer", "questions", "--yes"),
+        ("compile", JUDGE, "--gold", "device-reviews", "--optimizer", "questions", "--yes"),
         "a decision model writes no questions",
     ),
 }
@@ -161,7 +158,7 @@ def test_what_a_decision_model_cannot_do_is_one_line(folder: Path, sparrow: str,
 
 @pytest.mark.slow
 def test_a_killed_run_goes_on_and_asks_no_question_twice(folder: Path, sparrow: str) -> None:
-    command = ("run", "may-send:basic", "--input", "rows.jsonl", "--output", "killed.jsonl")
+    command = ("run", "device-review:basic", "--input", "rows.jsonl", "--output", "killed.jsonl")
     with Forwarder(sparrow, seconds=0.05) as server:
         options = (*asked(server.url), "--concurrency", "2")
         process = Forked(*command, *options, cwd=folder)
