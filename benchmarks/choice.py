@@ -12,8 +12,8 @@ and proven on the test, over the basic prompt and over the best constant answer.
   34 groups of 6 in .177. In the world of ``--shared .9`` it does so about as often;
 - the best prompt: nobody knows which one it is.
 
-``--bound`` prints what no test can exceed: the power of a z-test that knows the error of the gain in accuracy, by the
-share of rows on which the two prompts differ.
+``--bound`` prints the power of a z-test that knows the error of the gain in accuracy and takes no caution, by the share
+of rows on which the two prompts differ.
 
 Run: python benchmarks/choice.py --runs 400 --gains 0 .1 --shared .9
 """
@@ -204,7 +204,7 @@ def main() -> None:
     parser.add_argument(
         "--bound",
         action="store_true",
-        help="print what no test can exceed at a gain of .10, and simulate nothing",
+        help="print the power of a z-test without caution at a gain of .10, and simulate nothing",
     )
     arguments = parser.parse_args()
     if arguments.bound:
