@@ -128,7 +128,9 @@ class CriteriaOptions(Options, group=True):
         "with --not-worse-than: how much worse it may be; the interval must show that it is not worse by more "
         "(default: 0.05, of errors 0.05 of their range)",
     )
-    max_unusable: float = allowed(0.05, "largest share of units without an answer")
+    max_unusable: float = allowed(
+        0.05, "largest share of units without an answer, and of rows of the gold that are set aside"
+    )
     at_least: int = option(
         "N",
         "labelled units that must be left once rows are left out, in six groups or more",

@@ -580,4 +580,6 @@ def _check_classes(gold: Gold, path: str) -> None:
         hint = f"add rows labelled {lack.missing_values}"
         if gold.ambiguous:
             hint += f", or settle the {plural(len(gold.ambiguous), 'row')} on which raters differ, with jurist review"
+        if gold.rejected:
+            hint += f"; {plural(gold.rejected, 'row')} cannot be used, and jurist gold check says why"
         raise GoldError(f"{lack.gold_words}: there is no {lack.what} one", path=path, hint=hint)

@@ -183,6 +183,8 @@ class Gating(Comparing):
         for test in comparison.tests:
             checks.append(self._check_not_worse(test, comparison))
         checks.append(_check_unusable(result, self.criteria.max_unusable))
+        if self.gold.rejected:
+            checks.append(self._check_set_aside(comparison))
         return Gate(
             judge=result.name,
             gold=comparison.gold,
@@ -191,6 +193,17 @@ class Gating(Comparing):
             rejected=self.gold.rejected,
             checks=tuple(checks),
             comparison=comparison,
+        )
+
+    def _check_set_aside(self, comparison: Comparison) -> GateCheck:
+        """Return the check of the share of the gold's rows that cannot be used: the score says nothing of these."""
+        largest_share = self.criteria.max_unusable
+        rejected = self.gold.rejected
+        share = rejected / (comparison.cases + self.left_out + rejected)
+        return GateCheck(
+            name=f"set aside <= {largest_share:.1%}",
+            passed=share <= largest_share,
+            words=f"{share:.1%} of the rows of {self.gold.name} cannot be used",
         )
 
     def _check_not_worse(self, test: Contrast, comparison: Comparison) -> GateCheck:

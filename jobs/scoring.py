@@ -203,7 +203,7 @@ def gate(
         margin: how much worse it may be: the interval must show that it is not worse by more. Default: 0.05, and of
             errors 0.05 of their range.
         sure: hold the worse end of the 95 % interval against the limits.
-        max_unusable: the largest share of labelled units without an answer.
+        max_unusable: the largest share of labelled units without an answer, and of rows of the gold that are set aside.
         at_least: labelled units that must be left once rows are left out, in six groups or more.
         model: as for :func:`evaluate`.
 

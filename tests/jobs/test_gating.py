@@ -67,6 +67,32 @@ def test_limits_pass_at_the_value_and_fail_above_it(f1: Any) -> None:
     assert "| judge | precision |" in cli(*asked, "--max", "f1=0.1", "--verbose").out
 
 
+@pytest.mark.parametrize(("bad", "largest", "passed"), [(1, 0.05, True), (40, 0.05, False), (40, 0.9, True)])
+def test_a_gate_fails_where_many_rows_cannot_be_used(bad: int, largest: float, *, passed: bool) -> None:
+    rows = claims()
+    unusable = [{**rows[0], "claim": f"claim {number}", "factual": "perhaps"} for number in range(bad)]
+    gold = write_jsonl(Path("mixed.jsonl"), [*rows, *unusable])
+    asked = ("gate", "fect:basic", "--gold", gold, "--min", "f1=0", "--rejects", "bad.jsonl", "--json")
+    done = cli(*asked, "--max-unusable", largest)
+    assert (done.code, done.json["passed"]) == (0 if passed else 3, passed)
+    share = bad / (len(rows) + bad)
+    assert done.json["checks"][-1] == {
+        "name": f"set aside <= {largest:.1%}",
+        "passed": passed,
+        "words": f"{share:.1%} of the rows of mixed cannot be used",
+        "undecided": False,
+    }
+
+
+def test_gold_of_one_class_says_how_many_rows_cannot_be_used() -> None:
+    rows = [row if row["factual"] else {**row, "factual": "perhaps"} for row in claims()]
+    gold = write_jsonl(Path("mixed.jsonl"), rows)
+    done = cli("gate", "fect:basic", "--gold", gold, "--min", "f1=0", "--rejects", "bad.jsonl")
+    bad = sum(row["factual"] == "perhaps" for row in rows)
+    assert done.code == 1
+    assert f"{bad} rows cannot be used, and jurist gold check says why" in done.err
+
+
 def test_a_judge_that_is_held_against_itself_is_asked_once() -> None:
     found = run("--not-worse-than", ":basic")
     said, words = found["checks"][0], "it is the same judge, and asked once"
