@@ -196,13 +196,13 @@ _FIRST = (
 
 
 def options_again(
-    options: "EvaluateOptions | GateOptions | CompileOptions",
+    options: "EvaluateOptions | GateOptions | CompileOptions | CompareOptions",
     command: type[Options],
     gold: str | None = None,
     *,
     without: Collection[str] = (),
 ) -> str:
-    """Return the options by which a command reads the same rows and asks the same model in the same way.
+    """Return the options by which a command reads the same rows and asks the same models in the same way.
 
     Args:
         options: the options that were given.

@@ -213,9 +213,9 @@ def compare_command(options: CompareOptions) -> Result:
         body = _parts_beside(card, comparison_parts(terminal.data, *notes))
         body.append(card)
         return Result(data=terminal.data, body=body)
-    next_step = (
-        "next: --verbose has every metric and test; --output F.json keeps them for jurist report F.json"
-    )
+    judges = " ".join(map(shlex.quote, options.judges))
+    again = options_again(options, CompareOptions)
+    next_step = f"next: jurist compare {judges} {again} --verbose (every metric and test)"
     card = comparison_card(terminal.data, notes, next_step)
     tables: list[Part] = []
     if options.repeats > 1:  # asked for their spread, which the card does not show

@@ -1,5 +1,6 @@
 """``jurist compare``: the same rows for all, none that a judge was compiled on, and a test for each pair."""
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,16 @@ def test_the_scores_on_the_sealed_rows_are_those_of_the_card() -> None:
         assert {name: score["value"] for name, score in judge["scores"].items()} == {
             name: score["value"] for name, score in card["scores"][side].items()
         }
+
+
+def test_the_next_command_compares_the_same_in_detail() -> None:
+    Path("kept").mkdir()
+    command = ["compare", "fect-3d:basic", "fect:basic", "--gold", "gold.jsonl", "--model", "offline"]
+    command += ["--repeats", "2", "--store", "kept"]
+    (line,) = [line for line in ok(*command).out.splitlines() if line.startswith("next: ")]
+    following = shlex.split(line.removeprefix("next: ").partition(" (")[0])
+    assert following == ["jurist", *command, "--verbose"]
+    assert "Holm" in ok(*following[1:]).out
 
 
 def test_a_judge_against_itself_shows_nothing() -> None:
