@@ -105,6 +105,8 @@ ARGUMENTS: Mapping[str, str] = {
     "--price-out": "model=jurist.Model(price_out={})",
     "--prompt-max-tokens": "prompt_model=jurist.Model(max_tokens={})",
     "--prompt-model": 'prompt_model="{}"',
+    "--prompt-price-in": "prompt_model=jurist.Model(price_in={})",
+    "--prompt-price-out": "prompt_model=jurist.Model(price_out={})",
     "--questions": "questions=[...]",
     "--raters": 'raters="{}"',
     "--reasoning-effort": 'model=jurist.Model(reasoning_effort="{}")',
@@ -496,8 +498,8 @@ def unknown_price(*models: str) -> UsageError:
     """Return the error of a limit on cost that cannot be kept, as the price of models is unknown."""
     return UsageError(
         f"--max-cost cannot be kept: the price of {', '.join(models)} is not known",
-        hint="state that of the judge's model with --price-in and --price-out (USD per million tokens), or limit the "
-        "calls with --max-calls instead",
+        hint="state it with --price-in and --price-out (USD per million tokens), that of a --prompt-model with "
+        "--prompt-price-in and --prompt-price-out, or limit the calls with --max-calls",
     )
 
 

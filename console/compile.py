@@ -45,6 +45,7 @@ from ..programs.judge import Judge
 from ..programs.state import PromptState
 from ..report.differing import change_words
 from ..report.document import Tone
+from ..report.listing import decision_words
 from ..report.next_step import NextStep, choose_next_step, outcome_of
 from ..report.scores import (
     OFFLINE_LINE,
@@ -532,8 +533,10 @@ def _evidence_parts(card: Card, decision: Decision) -> list[Table | str]:
 
 def _artifact_line(artifact: Artifact, *, latest: bool, is_basic: bool = False) -> str:
     """Return where an artifact is, and whether its judge's name now means it; a basic prompt is no gain to force."""
-    if latest:
+    if latest and artifact.was_shown_better:
         return f"artifact: {artifact.path} (latest)"
+    if latest:
+        return f"artifact: {artifact.path} (latest: {decision_words(artifact)})"
     words = f"saved as {artifact.ref}, not promoted"
     if not is_basic:
         words += ": use --force to promote"

@@ -309,7 +309,7 @@ class Meter:
                 "a limit on tokens cannot be kept: the endpoint does not report tokens", hint=hint
             )
         if cost is None and self.budget.cost is not None:
-            hint = "state that of the judge's model with --price-in and --price-out, or limit the job with --max-calls"
+            hint = "state it with --price-in and --price-out, or limit the job with --max-calls"
             if not tokens:
                 hint = "the endpoint does not report tokens: limit the job with --max-calls"
             raise ModelError("--max-cost cannot be kept: the price of a reply is unknown", hint=hint)

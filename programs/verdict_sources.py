@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar
 from ..cases import Case
 from ..errors import ModelError
 from .judge import Judge
-from .verdicts import OnVerdict, Verdict
+from .verdicts import CUT_OFF, UNREADABLE, OnVerdict, Verdict
 
 
 class VerdictSource(Protocol):
@@ -46,8 +46,9 @@ def check_readable(verdicts: Sequence[Verdict], adapter: str) -> None:
     Raises:
         ModelError: the verdicts are those of the first few cases, and all replies were unusable.
     """
-    if len(verdicts) == FIRST_CASES and all(verdict.unread for verdict in verdicts):
-        raise unreadable_error(verdicts[-1].error, adapter)
+    unread = [verdict for verdict in verdicts if verdict.error_kind in (UNREADABLE, CUT_OFF)]
+    if len(unread) == FIRST_CASES:
+        raise unreadable_error(unread[-1].error, adapter)
 
 
 def unreadable_error(error: str, adapter: str) -> ModelError:

@@ -105,6 +105,7 @@ def test_what_is_not_better_is_kept_and_not_made_latest_unless_forced() -> None:
     assert basic.out.startswith("fect:basic: ")
     forced = compile_("--json", "--force", "--anyway")
     assert (forced.json["latest"], forced.json["version"], forced.json["parent"]) == (True, 2, None)
+    assert f"artifact: compiled/fect/2 (latest: {forced.json['decision']['verdict']})" in forced.people
     assert compile_("--json", "--anyway").json["parent"] == 2
     listed = cli("artifacts", "list", "--json").json["artifacts"]
     assert [(one["artifact"], one["latest"]) for one in listed] == [
