@@ -136,7 +136,10 @@ def test_samples_and_threshold_as_proven_or_as_given(
 def test_a_basic_prompt_takes_a_format_and_a_version_keeps_its_own(store: Store) -> None:
     assert load_judge("fect:basic", store=store).with_adapter("json").adapter == "json"
     kept = load_judge("fect@2", store=store)
-    assert kept.with_adapter("json") is kept.with_adapter(None) is kept
+    assert kept.with_adapter(None) is kept
+    named = kept.with_adapter("json")
+    assert (named.name, named.adapter, named.state) == (kept.name, kept.adapter, kept.state)
+    assert (named.names_adapter, kept.names_adapter) == (True, False)
     with pytest.raises(UsageError, match="fect@2 was proven with json prompts"):
         kept.with_adapter("chat")
     with pytest.raises(UsageError, match="no adapter is called 'yaml'"):
