@@ -84,7 +84,7 @@ def shape_of(
     pair = _pair_of(inputs, role_of_column, table.names)
     roles = _roles_of(inputs, pair)
     _check_named_columns(role_of_column, roles, table)
-    columns = _columns_of_roles(roles, role_of_column, table.names)
+    columns = _columns_of_roles(roles, role_of_column, table)
     ratings = _rating_columns(role_of_column, table.names)
     unclear = []
     for role in roles:
@@ -215,22 +215,39 @@ def _count_labels(items: Sequence[Row], columns: Iterable[str]) -> Counter[str]:
 
 
 def _columns_of_roles(
-    roles: Sequence[str], role_of_column: Mapping[str, str], names: Sequence[str]
+    roles: Sequence[str], role_of_column: Mapping[str, str], table: _Table
 ) -> dict[str, str]:
     """Return column -> role: as the user names it, then by its name, and the group by the end of a path."""
     columns = dict(role_of_column)
-    free_columns = [name for name in names if name not in columns]
+    free_columns = [name for name in table.names if name not in columns]
     free_roles = [role for role in roles if role not in columns.values()]
     columns |= find_columns(free_columns, free_roles)
     for role in roles:
         if role in free_columns and role not in columns.values():
             columns[role] = role
     if "group" not in columns.values():
-        for path in free_columns:
-            if path not in columns and _GROUP.fullmatch(plain_spelling(path.rpartition(".")[2])):
-                columns[path] = "group"
-                break
+        free_columns = [name for name in free_columns if name not in columns]
+        for column in _group_columns(free_columns, table)[:1]:
+            columns[column] = "group"
     return columns
+
+
+def _group_columns(names: Sequence[str], table: _Table) -> list[str]:
+    """Return the columns that may name the group by their name, those in which a value repeats first."""
+    repeating: list[str] = []
+    distinct: list[str] = []
+    for name in names:
+        if not _GROUP.fullmatch(plain_spelling(name.rpartition(".")[2])):
+            continue
+        values: list[str] = []
+        for row in table.flat_rows:
+            if row.get(name):
+                values.append(str(row[name]))
+        if len(set(values)) < len(values):
+            repeating.append(name)
+        else:
+            distinct.append(name)
+    return repeating + distinct
 
 
 def _is_of_rater(name: str) -> bool:

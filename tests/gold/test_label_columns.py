@@ -122,6 +122,26 @@ def test_the_column_of_people_is_found(layout: str) -> None:
     assert sorted(shape.labels) == ["hold", "send"]
 
 
+@pytest.mark.parametrize(
+    ("identifiers", "group"),
+    [
+        ({"Ticket": "t{row}", "Conversation ID": "c{pair}"}, "Conversation ID"),
+        ({"Conversation ID": "c{pair}", "Ticket": "t{row}"}, "Conversation ID"),
+        ({"thread": "x{pair}", "session": "y{pair}"}, "thread"),
+        ({"Ticket": "t{row}", "session": "y{row}"}, "Ticket"),
+        ({"Ticket": "t{row}", "session": ""}, "Ticket"),
+        ({"number": "{pair}"}, None),
+    ],
+)
+def test_the_group_is_a_column_whose_values_repeat(identifiers: dict[str, str], group: str | None) -> None:
+    def row(n: int) -> dict[str, Any]:
+        named = {column: form.format(row=n, pair=n // 2) for column, form in identifiers.items()}
+        return {**named, **texts(n), "verdict": word(n)}
+
+    columns = shaped(row, []).columns
+    assert [column for column, role in columns.items() if role == "group"] == ([group] if group else [])
+
+
 def test_a_table_of_cells_is_read_as_rows_are() -> None:
     stream = io.StringIO()
     writer = csv.DictWriter(stream, ["policy", "reply", "score", "human_label"])
