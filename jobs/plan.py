@@ -25,7 +25,7 @@ from ..keeping.artifacts import Store
 from ..keeping.card_parts import describe_model
 from ..keeping.loading import choose_verifier
 from ..keeping.logs import Log
-from ..optimizers.base import Job, MinimalOptimizer, Optimizer, Sink, StartingPrompt
+from ..optimizers.base import Job, MinimalOptimizer, Optimizer, Sink, StartingPrompt, fewest_requests
 from ..optimizers.candidate import Setting
 from ..optimizers.raced import ENOUGH
 from ..optimizers.registry import (
@@ -274,6 +274,12 @@ class Plan:
             form=card.setting.form or card.adapter,
         )
 
+    @cached_property
+    def requests_per_call(self) -> float:
+        """How many requests a call of the basic prompt is, on the mean of train and dev."""
+        cases = self.split.train + self.split.dev
+        return requests_of_question(self.judge, self.judge.basic(), [self.model], cases)
+
     @property
     def proof_calls(self) -> int:
         """The calls that are kept back for the proof: both programs on the sealed test."""
@@ -326,6 +332,7 @@ class Plan:
             reads_instructions=self.writes_instructions,
             decides=self.model.decides,
             finds_adapter=not (self.model.offline or self.model.decides),
+            requests_per_call=self.requests_per_call,
             sink=sink,
         )
 
@@ -393,7 +400,7 @@ def foresee_compilation(plan: Plan) -> CostEstimate:
     job = _offline_job(plan)
     question = measure_question(job.asker(plan.judge.basic()), split.train + split.dev + split.test)
     proof_calls = plan.proof_calls
-    search_calls = optimizer.minimum(job)
+    search_calls = fewest_requests(optimizer, job)
     least_calls = search_calls
     # It may be done as soon as the basic prompt has made no error.
     least_cases = optimizer.least_cases(job)
@@ -403,7 +410,8 @@ def foresee_compilation(plan: Plan) -> CostEstimate:
         settled_samples = sampling.samples // 2 + 1
         if sampling.takes_mean or sampling.is_panel:
             settled_samples = sampling.samples
-        least_calls = min(least_calls, round(_SHORTER * least_cases * (settled_samples * question.calls)))
+        least_answers = _SHORTER * least_cases * (settled_samples * question.calls)
+        least_calls = min(least_calls, round(least_answers * plan.requests_per_call))
     most_calls: float = search_calls
     if optimizer.searches:
         most_calls = math.inf
@@ -411,7 +419,7 @@ def foresee_compilation(plan: Plan) -> CostEstimate:
             most_calls = plan.budget.calls
         most_of_search = optimizer.most_calls(job)
         if most_of_search is not None:
-            most_calls = min(most_calls, most_of_search)
+            most_calls = min(most_calls, math.ceil(most_of_search * plan.requests_per_call))
         most_calls = max(least_calls, most_calls)
     models = [plan.model]
     if plan.frozen_model is not None:
@@ -448,6 +456,8 @@ def foresee_compilation(plan: Plan) -> CostEstimate:
 def _expected_calls(plan: Plan, job: Job) -> float | None:
     """Return the calls that the search is expected to take, within the limit; ``None`` where nothing is known."""
     expected = plan.configured_optimizer.expected_calls(job)
+    if expected is not None:
+        expected = math.ceil(expected * plan.requests_per_call)
     if expected is None or plan.budget.calls is None:
         return expected
     return max(0, min(expected, plan.budget.calls - plan.proof_calls))
@@ -472,6 +482,7 @@ def _offline_job(plan: Plan) -> Job:
         tokens_per_row=plan.tokens_per_row,
         reads_instructions=plan.writes_instructions,
         decides=plan.model.decides,
+        requests_per_call=plan.requests_per_call,
     )
 
 

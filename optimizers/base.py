@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -91,6 +92,8 @@ class Job:
         decides: whether the judge's model is a decision model: it reads a question, and no demonstrations.
         tokens_per_row: the most tokens that a row of a chosen prompt may take; ``None`` where nobody named a limit.
         finds_adapter: whether the job first finds out in which adapter replies can be read.
+        requests_per_call: how many requests a call of the judge is on average: above 1 where a decision model is asked
+            more questions than one request takes.
         sink: receives events.
     """
 
@@ -111,6 +114,7 @@ class Job:
     decides: bool = False
     tokens_per_row: float | None = None
     finds_adapter: bool = False
+    requests_per_call: float = 1.0
     sink: Sink = lambda event: None
 
     @property
@@ -345,6 +349,11 @@ class StartingPrompt:
     form: str | None = None  # its adapter; ``None`` for that of the job
 
 
+def fewest_requests(optimizer: Optimizer, job: Job) -> int:
+    """Return the fewest requests to judge and proposer that are worth starting with."""
+    return math.ceil(optimizer.minimum(job) * job.requests_per_call)
+
+
 def optimize(optimizer: Optimizer, job: Job, starting: StartingPrompt | None = None) -> Result:
     """Run an optimizer on a job; the basic prompt is always the first candidate.
 
@@ -354,7 +363,7 @@ def optimize(optimizer: Optimizer, job: Job, starting: StartingPrompt | None = N
         starting: the prompt from which the search begins; default: the basic one.
     """
     calls_left = job.context.meter.calls_left()
-    minimum = optimizer.minimum(job)
+    minimum = fewest_requests(optimizer, job)
     if calls_left is not None and calls_left < minimum:
         needed_limit = job.context.meter.limit_for_answers(minimum)
         raise OptimizerError(

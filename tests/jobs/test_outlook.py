@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from judges import SENTENCE_JUDGE
 from small import FAST, claims, cli, ok, write_jsonl
 
 from jurist.console.questions import approve
@@ -226,3 +227,27 @@ def test_the_first_replies_are_told_once_while_the_work_goes_on(serve: Callable[
     # The server's replies have 10 tokens and 100 of input, whatever is asked.
     assert done.err.count("after 20 replies: ") == 1
     assert "a reply takes 10 tokens" in done.err
+
+
+@pytest.mark.parametrize(("sentences", "requests"), [(2, 1), (400, 1), (401, 2), (901, 3)])
+def test_a_search_counts_each_request_of_a_row(sentences: int, requests: int) -> None:
+    """A decision model takes 400 questions in one request, and a sentence is a question."""
+    texts = [f"Sentence {number}." for number in range(sentences)]
+    rows = []
+    for number in range(30):
+        labels = [("supported", "unsupported")[(number + place) % 2] for place in range(sentences)]
+        rows.append({"policy": f"policy {number}", "sentences": texts, "labels": labels})
+    of_sentences = Plan(
+        judge=SENTENCE_JUDGE,
+        gold=Gold.of(rows, SENTENCE_JUDGE),
+        model=Model("decisions/gpt-6-luna"),
+        optimizer="threshold",
+        budget=Budget(calls=5000),
+    )
+    estimate = foresee_compilation(of_sentences)
+    optimizing, proving = estimate.asks
+    split = of_sentences.split
+    assert optimizing.calls.low == requests * len(split.train + split.dev)
+    assert proving.calls.high >= 2 * requests * len(split.test)
+    assert of_sentences.requests_per_call == requests
+    assert estimate.needed >= optimizing.calls.low + proving.calls.high
