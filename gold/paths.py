@@ -233,6 +233,22 @@ def flat(row: Mapping[str, Any], start: str = "") -> Iterator[tuple[str, Any]]:
             yield f"{start}{name}", value
 
 
+def paths_within(row: Mapping[str, Any]) -> list[str]:
+    """Return the paths into what the columns of a row hold, also as JSON in a cell; of messages one for each role."""
+    paths: list[str] = []
+    for name, content in row.items():
+        value = cell(content)
+        if isinstance(value, Mapping):
+            paths.extend(path for path, _ in flat({name: value}))
+        elif isinstance(value, list) and as_text(value) is not value:
+            turns = [turn for turn in value if isinstance(turn, Mapping)]
+            roles = dict.fromkeys(turn["role"] for turn in turns if "role" in turn and "content" in turn)
+            paths.extend(f"{name}[role={role}].content" for role in roles)
+        elif isinstance(value, list):
+            paths.extend(path for path, _ in flat({name: value}) if path != name)
+    return paths
+
+
 def _item_steps(items: Sequence[object]) -> list[str]:
     """Return the step to each item of a list: ``[from_name=verdict]`` or ``.0``; none for chats and long lists."""
     if as_text(items) is not items:  # a chat is one text

@@ -24,7 +24,7 @@ from .columns import (
     label_text,
 )
 from .files import Row
-from .paths import flat, has_column, read_path, rows_within
+from .paths import flat, has_column, paths_within, read_path, rows_within
 from .rater_columns import find_rater_columns, hold_same_labels, match_rater_columns
 from .rows import is_rating
 from .sources import OnBad, read, refuse
@@ -36,6 +36,8 @@ _SIDE = re.compile(
 _CHOICE = Preference.columns
 _SIDE_WORDS = {"a": "b", "1": "2", "first": "second", "left": "right"}
 """The words by which the names of the two inputs of a pair differ."""
+_PATHS_SHOWN = 8
+"""Paths into values that an error lists at most."""
 _ROWS_SEEN = 50
 """Rows in which an input is looked at for traces."""
 
@@ -292,9 +294,18 @@ def _no_clear_columns(
     fits: Callable[[Iterable[str]], bool],
 ) -> GoldError:
     """Return the error for roles that no column's name fits."""
-    options = " ".join(f"--column COLUMN={role}" for role in unclear)
+    paths = [path for path in _paths_in_cells(table) if path not in columns]
+    option_words = []
+    for role in unclear:
+        named_alike = [path for path in paths if path.rpartition(".")[2] == role]
+        column = named_alike[0] if len(named_alike) == 1 else "COLUMN"
+        option_words.append(f"--column {quote(f'{column}={role}')}")
+    options = " ".join(option_words)
     free_columns = [name for name in table.names if name not in columns]
     hint = f"say which: {options}; there are {', '.join(free_columns) or 'no others'}"
+    further_paths = [quote(path) for path in paths if path not in free_columns]
+    if further_paths:
+        hint += f", and in their values {', '.join(further_paths[:_PATHS_SHOWN])}"
     fitting_columns = []
     for column in free_columns:
         if hold_same_labels(table.flat_rows, [column], fits):
@@ -309,6 +320,14 @@ def _no_clear_columns(
     if "label" in unclear and _available_names(columns.values(), table.names).issuperset(_CHOICE):
         hint = "leave just two inputs without a column, for chosen and rejected: --column COLUMN=INPUT for others"
     return GoldError(f"no column is clearly the {' or the '.join(unclear)}", path=table.path, hint=hint)
+
+
+def _paths_in_cells(table: _Table) -> list[str]:
+    """Return the paths into the values of the first rows, also into JSON in a cell, without repeats."""
+    paths: dict[str, None] = {}
+    for item in table.items[:_ROWS_SEEN]:
+        paths.update(dict.fromkeys(paths_within(item)))
+    return list(paths)
 
 
 def label_spellings(counts: Mapping[str, int]) -> list[str]:
