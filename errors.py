@@ -206,7 +206,7 @@ _PHRASES: Mapping[str, str] = {
 
 
 class _Caller:
-    """Who reads messages: the command line, or else a program in Python."""
+    """The reader of messages: the command line, or else a program in Python."""
 
     is_command_line = False
     has_begun_work = False

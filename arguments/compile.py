@@ -41,7 +41,7 @@ class SearchOptions(
         "better; else chat, or json where a model's replies to it cannot be read)"
     },
 ):
-    """How a compilation asks its prompts, and the seed of its split and its search."""
+    """The way in which a compilation asks its prompts, and the seed of its split and its search."""
 
     embedder: str | None = option(
         "M",

@@ -69,7 +69,7 @@ def asked_judge(
 
 
 class Form(Options):
-    """How results are printed on standard output."""
+    """The form of results on standard output."""
 
     json: bool = flag("print one JSON object instead of tables", exclusive="form")
     markdown: bool = flag("print the tables as Markdown", exclusive="form")
@@ -92,7 +92,7 @@ class SeedOptions(Options, group=True):
 
 
 class Details(Form, group=True):
-    """How much of a result is printed."""
+    """The details of a result that are printed."""
 
     verbose: bool = flag("print all tables above the verdict: references, classes, errors, cost")
 
@@ -124,7 +124,7 @@ def _both_sides(theirs: str, ours: str, text: str) -> tuple[str, str]:
 
 
 class NameOptions(Options, group=True):
-    """How a file calls what the judge knows."""
+    """The names that a file has for the judge's fields and labels."""
 
     columns: tuple[tuple[str, str], ...] = repeated(
         "--column THEIRS=OURS",
@@ -139,7 +139,7 @@ class NameOptions(Options, group=True):
 
 
 class RowOptions(NameOptions, group=True):
-    """How the rows of a file are read as a judge's."""
+    """The reading of a file's rows as a judge's."""
 
     rejects: str | None = option(
         "F.jsonl",
@@ -148,7 +148,7 @@ class RowOptions(NameOptions, group=True):
 
 
 Rule = Literal["unanimous", "majority", "adjudicated", "reviewed", "median", "mean"]
-"""How the labels of several raters become one."""
+"""The rules by which the labels of several raters become one."""
 
 
 def column_names(text: str) -> tuple[str, ...]:
@@ -189,7 +189,7 @@ class GoldOptions(RaterOptions, RowOptions, group=True):
 
 
 class SplitOptions(Options, group=True):
-    """How gold is split."""
+    """The split of gold."""
 
     split: str | None = option(
         "T/D/T", "train, dev and test in percent (default: 30/20/50 below 300 labelled rows, else 50/20/30)"
@@ -224,23 +224,23 @@ class DocumentOptions(Options, group=True):
 
 
 class TimeLimit(Options, group=True):
-    """How long a request may take."""
+    """The time limit of a request."""
 
     timeout: float = option("S", "seconds one request may take", 120.0)
 
 
 class Concurrency(Options, group=True):
-    """How many are in flight."""
+    """The number of rows in flight."""
 
     concurrency: int = option("N", "rows in flight at once", 8, type=positive_integer)
 
 
 class Transport(TimeLimit, Concurrency, group=True):
-    """How long a request may take, and how many are in flight."""
+    """The time limit of a request, and the number of rows in flight."""
 
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
-"""How much a reasoning model may think before it answers."""
+"""The amount of thinking of a reasoning model before it answers."""
 
 
 class Prices(Options):
@@ -258,7 +258,7 @@ class Prices(Options):
 
 
 class Endpoint(Prices, TimeLimit, group=True):
-    """How a model is reached and how it draws: the settings of :class:`jurist.Model`, but for its name."""
+    """The way to a model, and its draws: the settings of :class:`jurist.Model`, but for its name."""
 
     rpm: int | None = option(
         "N",
@@ -297,7 +297,7 @@ class Endpoint(Prices, TimeLimit, group=True):
 
 
 class VerifierOptions(Options, group=True):
-    """Who answers the frozen steps of a program, such as the verifiers of a generator."""
+    """The model that answers the frozen steps of a program, such as the verifiers of a generator."""
 
     judge_model: str | None = option(
         "M", "who answers frozen steps, such as a generator's verifiers (default: --model at temperature 0)"
@@ -322,13 +322,13 @@ _MODEL = (
 
 
 class ModelOptions(Endpoint, Transport, group=True):
-    """Who answers."""
+    """The model that answers."""
 
     model: str | None = option("M", _MODEL)
 
 
 class PanelOptions(Options, group=True):
-    """Who answers together."""
+    """The models that answer together."""
 
     panel: tuple[str, ...] = repeated(
         "--panel M",
@@ -337,13 +337,13 @@ class PanelOptions(Options, group=True):
 
 
 class ModelsOptions(Endpoint, Transport, group=True):
-    """Who answers, one after the other."""
+    """The models that answer, one after the other."""
 
     models: tuple[str, ...] = repeated("--model M", _MODEL)
 
 
 Combining = Literal["median", "mean"]
-"""How several scores of a row become one."""
+"""The rules by which several scores of a row become one."""
 
 
 class SamplingOptions(Options, group=True):
@@ -430,7 +430,7 @@ class Checkpoints(Resume, group=True):
 
 
 class Adapter(Options, group=True):
-    """How prompts are written."""
+    """The form of prompts."""
 
     adapter: str | None = choice(
         "form of a basic prompt: DSPy's chat or json layout, or plain, your prompt as it stands (default: plain, "
@@ -450,7 +450,7 @@ class JudgingOptions(
     Common,
     group=True,
 ):
-    """How judges are asked, but for who answers."""
+    """The settings of asking judges, but for the model."""
 
     redraw: int = option(
         "N",
@@ -462,7 +462,7 @@ class JudgingOptions(
 
 
 class AskedOptions(ModelOptions, PanelOptions, JudgingOptions, group=True):
-    """Who answers, and how that one is asked."""
+    """The model that answers, and the settings of asking it."""
 
 
 class ScoringOptions(GoldOptions, Limits, JudgingOptions, Checkpoints, group=True):

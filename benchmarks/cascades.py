@@ -1,4 +1,4 @@
-"""How often a cascade keeps less agreement with people than it was chosen for, and how much it answers.
+"""The share of cascades that keep less agreement with people than they were chosen for, and the rows that they answer.
 
 Simulated judges see the truth through noise and are the surer the farther they are from it, on rows by themselves or in
 groups of five that share how hard they are. A level is chosen on some rows for an agreement of 0.9 at a risk of 0.1,

@@ -1,4 +1,4 @@
-"""How often a whole compilation says "better", by the rule that chooses what is proven: a simulation.
+"""The share of whole compilations that say "better", by the rule that chooses what is proven: a simulation.
 
 A basic prompt is right in 70 % of the cases. Of twelve other prompts one is better by each of ``--gains``, the others
 are up to .05 better or worse; without a gain all are as good as the basic one. A part of the luck of a case is the same

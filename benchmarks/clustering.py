@@ -1,4 +1,4 @@
-"""How far two judges' differences cluster by conversation on the public CogniBench: ICC, design effect, and both tests.
+"""The clustering of two judges' differences by conversation on the public CogniBench: ICC, design effect, both tests.
 
 A unit's difference is whether the second judge has it right less whether the first has. Their intraclass correlation
 over conversations (one-way analysis of variance, unequal sizes: Donner 1986) says how much less they tell than as many

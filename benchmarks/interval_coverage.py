@@ -1,4 +1,4 @@
-"""How often the proof says "better" when nothing is, how often it finds a gain, and how often intervals cover.
+"""The error rate of the proof, the share of gains that it finds, and the coverage of intervals.
 
 Two judges with known error rates answer simulated units in groups. The first table has every setting in which none of
 them is better: judges that err alike, that share 95 % of their answers, or that err otherwise at the same value of the

@@ -39,7 +39,7 @@ SHARES_OF_POSITIVES = (0.02, 0.05, 0.1, 0.2, 0.5)
 RECALLS = ((0.8, 0.8), (0.8, 0.65), (0.65, 0.8))
 """The recall of the first and of the second judge; their specificity makes both equal to a judge of .8 and .8."""
 CLUSTERS = ((1, 0.0), (4, 0.3))
-"""How many rows a group has, and how much luck they share (ICC)."""
+"""The number of rows of a group, and the luck that they share (ICC)."""
 LABELS = (20, 40, 100, 200)
 SEALED_ROWS = (60, 200)
 SHARED_LUCK = (0.0, 0.8)

@@ -1,4 +1,4 @@
-"""How often ``jurist move`` calls a judge on another model as good within .03, better, worse, or not known.
+"""The shares of judges on another model that ``jurist move`` calls as good within .03, better, worse, or not known.
 
 The old model is right in .85 of simulated units, the new one in as many or in fewer. Most errors are the same ones. The
 rows are single, or stand in groups of four whose errors go together. The level is that of the first move after a

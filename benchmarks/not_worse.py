@@ -1,4 +1,4 @@
-"""How often ``gate --not-worse-than`` passes a version that is worse, as good, and better, by rows and by metric.
+"""The share of worse, equal and better versions that ``gate --not-worse-than`` passes, by rows and by metric.
 
 Two judges answer simulated units; the second is right in .70, .80 or .85 of them where the first is in .80, with errors
 of its own or mostly the same ones. A gate passes if the interval of the difference lies above the margin, .05.

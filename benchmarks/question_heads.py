@@ -1,4 +1,4 @@
-"""How many labels a head over questions needs, and how strongly it is to be drawn to 0: a simulation without a model.
+"""The labels that a head over questions needs, and how strongly it is drawn to 0: a simulation without a model.
 
 A row has ten facts. Its label follows from five of them. A model answers each fact's question rightly with probability
 .88, and its own verdict is right with probability ``own``. A head is fitted on some rows, and scored on 2,000 others.

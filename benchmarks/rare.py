@@ -1,4 +1,4 @@
-"""How often intervals cover where little is to be found: few units, few of them positive, a judge that is seldom wrong.
+"""The coverage of intervals where little is to be found: few units, few of them positive, a judge that is seldom wrong.
 
 Beside the scores stands the difference in accuracy to a second judge that corrects half of the errors of the first:
 among 20 units the two often never differ. In the clustered settings four units make a group, and groups differ in how

@@ -1,4 +1,4 @@
-"""How several drawn scores become one: the lower median, the mean, the mean on the scale's steps.
+"""Rules by which several drawn scores become one: the lower median, the mean, the mean on the scale's steps.
 
     python benchmarks/several_scores.py
 

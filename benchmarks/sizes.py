@@ -1,4 +1,4 @@
-"""How seconds and memory grow with much gold, many versions, long reports and long resumptions.
+"""The growth of seconds and memory with much gold, many versions, long reports and long resumptions.
 
 ``python benchmarks/sizes.py`` prints a table; ``--share 0.1`` measures a tenth of each size, and
 ``--only report`` what has this word in its name. Seconds are those of a CPU, the start of the command included.

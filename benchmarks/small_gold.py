@@ -1,4 +1,4 @@
-"""How often a real gain is shown on little gold: whole default compilations on some groups of the bundled house-rule.
+"""The share of real gains that little gold shows: whole default compilations on some groups of the bundled house-rule.
 
 Each run draws so many of its 40 groups, splits and searches them by default, and proves on the sealed part. "Better"
 needs both: better than the basic prompt, and better than the best constant answer. The true score and the true gain

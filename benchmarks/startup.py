@@ -1,4 +1,4 @@
-"""How quickly commands start, in seconds of CPU and beside those of ``import dspy``, which a judge needs.
+"""The time in which commands start, in seconds of CPU and beside those of ``import dspy``, which a judge needs.
 
     python benchmarks/startup.py
 

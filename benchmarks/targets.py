@@ -1,4 +1,4 @@
-"""How far each export target sends what a judge sends, under the target's own loader.
+"""The share of what a judge sends that each export target sends, too, under the target's own loader.
 
     PYTHONPATH=tests/helpers python benchmarks/targets.py
 

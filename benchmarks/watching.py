@@ -1,4 +1,4 @@
-"""How often corrected shares cover the truth, how wide they are, and how often a canary shows drift.
+"""The coverage and width of the intervals of corrected shares, and the share of drifts that a canary shows.
 
 Groups of one to five units differ in how often something is so and in how often the judge errs. Of a canary every coin
 falls one way with the given chance; its probabilities are exact, at any stopping time up to so many rows that changed.

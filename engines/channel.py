@@ -194,7 +194,7 @@ class Channel:
         self._join: Callable[[Sequence[Response]], Response] | None = getattr(inner, "join_responses", None)
         self._is_timed = not getattr(inner, "local", False)
         self._endpoint = endpoint
-        """Who answers, as later jobs find the answers; empty where none are kept."""
+        """The name of the model under which later jobs find the answers; empty where none are kept."""
         self._estimate = CallEstimate()
         self._has_earlier_estimate = False
         self._further_settings: Mapping[str, object] = getattr(inner, "settings", {})

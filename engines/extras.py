@@ -15,7 +15,7 @@ _VARIABLE: Final = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _HEADER_NAME: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _SECRET_HEADER: Final = re.compile(r"(?i)auth|key|token|secret|password|cookie|credential")
 _SECRET_VARIABLES: Final = ("_KEY", "_TOKEN", "_SECRET", "_PASSWORD")
-"""How the variables end whose values are taken out of all that is written."""
+"""The ends of the names of variables whose values are taken out of all that is written."""
 _WRITTEN_BY_US: Final = frozenset({"messages", "contents", "model", "stream", "n"})
 
 

@@ -79,12 +79,12 @@ ATTEMPTS: Final = {
     FailureKind.REPLY: _FEW_ATTEMPTS,
     FailureKind.THOUGHTS: 1,
 }
-"""How often a request is sent at most; a request that failed in any other way is sent once.
+"""The most times that a request is sent; a request that failed in any other way is sent once.
 
 Where an endpoint that has answered before is asked too much, time decides instead (``Pace.has_patience``).
 """
 _ATTEMPTS_WHERE_THERE: Final = {FailureKind.TRANSPORT: _MANY_ATTEMPTS, FailureKind.TIMEOUT: 6}
-"""How often it is sent at most where the endpoint takes connections and has answered before: it is in trouble."""
+"""The most times that it is sent where the endpoint takes connections and has answered before: it is in trouble."""
 
 _REFUSED: Final = frozenset({400, 413, 422})
 _IN_REPLY: Final = frozenset({200})

@@ -22,8 +22,8 @@ WINDOW_FULL: Final = "window"
 WITHOUT_END: Final = ("length", WINDOW_FULL, "content_filter", "error")
 """The ends of a reply that was not over: a limit, a filter, or anything else. Such a reply may be empty."""
 Failed = Literal["again", "over", "refused", "dropped"]
-"""How an attempt failed: another one followed; it was the last; the endpoint refused the row for what it is, so that it
-is never sent again; its answer was no longer waited for."""
+"""The failures of an attempt: another one followed; it was the last; the endpoint refused the row for what it is, so
+that it is never sent again; its answer was no longer waited for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +52,7 @@ class Past:
     """The outcome of one call in earlier processes."""
 
     occurrence: int
-    """How often this process has come to ask it."""
+    """The times that this process has come to ask it."""
     answer: StoredResponse | None = None
     phase: int = 0
     """The phase of the meter at the latest attempt."""
@@ -158,7 +158,7 @@ def request_key(request: Mapping[str, object]) -> str:
 
 
 class Occurrences:
-    """How often each key was asked: counts of recent keys in memory, those of others in a temporary file."""
+    """The times that each key was asked: counts of recent keys in memory, those of others in a temporary file."""
 
     def __init__(self) -> None:
         self._recent: dict[str, int] = {}

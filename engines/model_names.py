@@ -5,7 +5,7 @@ from typing import Final
 DECISION_PROVIDERS: Final = ("systemone", "typesafe", "decisions")
 """What the names of decision models begin with: a server of System One, TypeSafe's own, and OpenAI's."""
 PANEL: Final = "panel of "
-"""How the name of a panel begins."""
+"""The start of a panel's name."""
 
 
 def is_decision_model(name: str) -> bool:

@@ -57,7 +57,7 @@ NAME_IN_EXAMPLES = EXAMPLE_MODEL.partition("/")[2]
 OWN = "jurist/own"
 """Stands for the model of each version: the one that it was proven with, and of a basic prompt the offline engine."""
 RECORDED = "recorded:"
-"""How the name of a file of verdicts begins that stands for a judge."""
+"""The start of the name of a file of verdicts that stands for a judge."""
 _REASONS = re.compile(
     r"^gemini-(2\.5-(pro|flash(?!-lite))|3)|reason|thinking|(^|-)r1\b|^qwq|^magistral|^grok-4|gpt-oss"
 )
@@ -328,7 +328,7 @@ def reached(model: Model) -> InnerEngine:
 
 
 Reach = Callable[[Model], InnerEngine]
-"""How a model is reached."""
+"""A function that returns the engine by which a model is reached."""
 
 
 def connect(

@@ -67,7 +67,7 @@ _WORDS_FOR_SYSTEM: Final = re.compile(
     r"|developer instruction|roles must alternate"
 )
 ANTHROPIC: Final = "anthropic/"
-"""How models begin that have no form but a schema, and where the beginning of a prompt is cached up to a mark."""
+"""The start of the names of models that take no form but a schema, and cache the start of a prompt up to a mark."""
 _PARAMETERS: Final = ("temperature", "top_p", "logprobs", "reasoning")
 """Parameters that an endpoint may refuse."""
 _PROVIDER_NAMES: Final = {"reasoning": "reasoning_effort"}

@@ -1,4 +1,4 @@
-"""How probable the tokens of a reply make each label of an output field.
+"""The probability of each label of an output field, from the tokens of a reply.
 
 A label may be several tokens, and several labels may begin alike: from its first token on, the alternatives of each
 token are divided among the labels that they could still become, until one label is left. An alternative that becomes
@@ -23,7 +23,7 @@ _BEFORE_LABEL: Final = " \t\r\n\"'`*:([{>"
 
 @dataclass(frozen=True, kw_only=True)
 class ClosedField:
-    """How an output field gives labels of a closed set: the labels, where the field begins, and each of its labels."""
+    """The place of closed labels in an output field: the labels, where the field begins, and each of its labels."""
 
     labels: tuple[str, ...]
     opening: re.Pattern[str]

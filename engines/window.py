@@ -14,7 +14,7 @@ _LARGEST_PART: Final = 0.6
 
 
 class Window:
-    """How many tokens the prompts of one endpoint have for each byte. Thread-safe."""
+    """The tokens for each byte of the prompts of one endpoint. Thread-safe."""
 
     def __init__(self) -> None:
         self._density: float | None = None  # the lowest of any prompt that was read whole

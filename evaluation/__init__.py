@@ -1,1 +1,1 @@
-"""How good a judge is: metrics, intervals, paired tests, the proof, rater agreement."""
+"""The quality of a judge: metrics, intervals, paired tests, the proof, rater agreement."""

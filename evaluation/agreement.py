@@ -1,4 +1,4 @@
-"""How far raters of the same units agree: raw, Cohen's and Krippendorff's coefficients, and by label.
+"""The agreement of raters of the same units: raw, Cohen's and Krippendorff's coefficients, and by label.
 
 Any number of raters from two on, labels may be missing. Cohen's kappa of a pair (Cohen 1960) is over the units that
 both labelled; Krippendorff's alpha (Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability") and raw agreement

@@ -1,4 +1,4 @@
-"""How often something is so, when a judge that errs said how often: corrected by its known errors.
+"""The true share of a label among rows that a judge labelled, corrected by the judge's known errors.
 
 A judge with sensitivity Se and specificity Sp finds, among units of which a share p is positive, the share q = p Se +
 (1 - p)(1 - Sp). Rogan and Gladen (1978) solve that for p. All three inputs are estimates here, and all three are

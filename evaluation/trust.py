@@ -1,4 +1,4 @@
-"""How probable it is that a judge agrees with people where it is so sure of an answer."""
+"""The probability that a judge agrees with people, from its sureness of an answer."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import TypeAlias
 SureAnswer: TypeAlias = tuple[str, float] | None
 """The label that a judge gives a row, and how sure it is, 0 to 1: its probability, or its share of the votes."""
 SURENESS_MARGIN = 0.001
-"""How near to 0 and 1 a share may come before its logit is taken."""
+"""The least distance of a share from 0 and 1 before its logit is taken."""
 
 
 @dataclass(frozen=True, kw_only=True)

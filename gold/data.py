@@ -63,7 +63,7 @@ class GoldData:
 
     @property
     def skipped(self) -> int:
-        """How many rows are left out, for any reason."""
+        """The number of rows that are left out, for any reason."""
         return sum(self.skipped_by.values())
 
     @cached_property
@@ -93,7 +93,7 @@ class GoldData:
 
     @property
     def unlabelled_words(self) -> str:
-        """How many rows have no label; empty if all have one."""
+        """The number of rows without a label, in words; empty if all have one."""
         if not self.without_label:
             return ""
         return f"{self.without_label} of {plural(self.read, 'row')} have no label"

@@ -1,4 +1,4 @@
-"""How many labels a gold set needs: what the sealed test of a gold set of some size shows."""
+"""The number of labels that a gold set needs: what the sealed test of a gold set of some size shows."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ _NO = {"no", "n", "false", "f", "0", "0.0"}
 
 @dataclass(frozen=True, kw_only=True)
 class RowMapping:
-    """How the columns and labels of a source are called by a judge.
+    """The judge's names for the columns and labels of a source.
 
     Attributes:
         columns: column of the source -> field of the judge. A column that had the field's name before gives way.
@@ -228,7 +228,7 @@ class RowMapping:
 
 
 MappingLike: TypeAlias = RowMapping | Mapping[str, str]
-"""How columns and labels are called, or of columns alone what each is to the judge."""
+"""The judge's names for columns and labels, or for columns alone."""
 
 
 def make_mapping(mapping: MappingLike | None) -> RowMapping:

@@ -44,7 +44,7 @@ _ROWS_SEEN = 50
 
 @dataclass(frozen=True, kw_only=True)
 class Shape:
-    """How a file is read: its columns by what they are to the judge, and the labels in it, the rarest last."""
+    """The reading of a file: its columns by what they are to the judge, and the labels in it, the rarest last."""
 
     columns: Mapping[str, str]  # column -> input, ``label``, ``group`` or ``rater:NAME``
     labels: Sequence[str]  # as most rows spell each

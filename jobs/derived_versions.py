@@ -77,7 +77,7 @@ class RenewedPlan(Recompilation):
 
     @property
     def rows(self) -> int:
-        """How many rows are asked about."""
+        """The number of rows that are asked about."""
         return 2 * len(self._foreseen.opening.cases)
 
     @property

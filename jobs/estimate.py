@@ -25,7 +25,7 @@ _LEAST_REASONING = 0.25
 _MOST_REASONING = 3.0
 """The share of the hidden reasoning that is expected of a model, above which its mean will seldom lie."""
 _LONGER = 0.1
-"""How far from the basic prompt to the longest one the mean prompt of a search is expected to be."""
+"""The share of the way from the basic prompt to the longest one at which the mean prompt of a search is expected."""
 _NOTABLE_RATIO = 1.5
 """The ratio of a revised estimate to the one before from which people are told."""
 

@@ -189,7 +189,7 @@ class Experiment:
 
     @property
     def rows(self) -> int:
-        """How many rows are asked about, over all repeats and contenders."""
+        """The number of rows that are asked about, over all repeats and contenders."""
         return len(self.cases) * self.repeats * len(self.contenders_to_ask)
 
     def foresee(self) -> CostEstimate:

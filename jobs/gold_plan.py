@@ -1,4 +1,4 @@
-"""How many labels to give: what a compilation could show with them, from the labels or the proof that are there.
+"""The number of labels to give: what a compilation could show with them, from the labels or the proof that are there.
 
 Nothing is asked of a model. :mod:`~jurist.evaluation.power` draws the sealed tests; the gold set of so many labels is
 split as usual.

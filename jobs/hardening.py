@@ -268,7 +268,7 @@ class AttackResult:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Robustness(Shown):
-    """How a judge stands attacks and probes."""
+    """The results of attacks and probes on a judge."""
 
     judge: str  # ``JUDGE@VERSION`` or ``JUDGE:basic``
     model: str  # the model's name

@@ -232,7 +232,7 @@ class LabelPlan:
 
     @property
     def labels_missing(self) -> int:
-        """How many more labels the next look takes, after those that a look has taken; 0 where all is decided."""
+        """The number of labels that the next look takes beyond those that a look has taken; 0 where all is decided."""
         look = self.next_look
         if look is None:
             return 0

@@ -78,7 +78,7 @@ class MovePlan(RenewedPlan):
 
     @property
     def rows(self) -> int:
-        """How many rows are asked about: those of the fit once, those of the test once with each prompt and model."""
+        """The number of rows asked about: those of the fit once, those of the test once with each prompt and model."""
         askings_of_test = 2  # with the version's prompt and with the basic one
         if self.asks_old_model:
             askings_of_test += 1

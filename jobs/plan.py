@@ -276,7 +276,7 @@ class Plan:
 
     @cached_property
     def requests_per_call(self) -> float:
-        """How many requests a call of the basic prompt is, on the mean of train and dev."""
+        """The number of requests in a call of the basic prompt, on the mean of train and dev."""
         cases = self.split.train + self.split.dev
         return requests_of_question(self.judge, self.judge.basic(), [self.model], cases)
 

@@ -129,7 +129,7 @@ class _RefitPlan(Recompilation):
 
     @property
     def rows(self) -> int:
-        """How many rows are asked about, each prompt's counted."""
+        """The number of rows that are asked about, counted once for each prompt."""
         return len(self.cases) * len(self.prompts)
 
     @property

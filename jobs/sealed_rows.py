@@ -76,7 +76,7 @@ class ProofOpening(Opening):
 
     @property
     def words(self) -> str:
-        """How often the rows were opened; empty where all are opened for the first time."""
+        """The openings of the rows, in words; empty where all are opened for the first time."""
         if not self.opened_rows or not self.counted:
             return ""
         return (

@@ -50,7 +50,7 @@ dictionaries, or a table of pandas, Polars, PyArrow or ``datasets``."""
 
 
 class Loading(TypedDict, total=False):
-    """How a judge that is given by name is asked: see :func:`jurist.load`."""
+    """The settings of asking a judge that is given by name: see :func:`jurist.load`."""
 
     samples: int | None
     threshold: float | None
@@ -69,7 +69,7 @@ class Asked(Work, Protocol):
 
     @property
     def rows(self) -> int:
-        """How many rows are asked about."""
+        """The number of rows that are asked about."""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -181,7 +181,7 @@ class Surface:
 
 
 class Asking(Loading, total=False):
-    """How judges are asked about gold: see :func:`jurist.compare`."""
+    """The settings of asking judges about gold: see :func:`jurist.compare`."""
 
     budget: Budget | None
     mapping: MappingLike | None

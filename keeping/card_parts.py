@@ -98,7 +98,7 @@ class CodePart(Part):
 
 
 class ThresholdCard(Part):
-    """How often a case is asked, and what decides among the replies."""
+    """The samples of a case, and the rule that decides among the replies."""
 
     samples: Votes = 1
     threshold: Votes | Annotated[float, Field(gt=0, lt=1)] | None = None
@@ -265,7 +265,7 @@ class WordsCard(Part):
 
     @property
     def words(self) -> str:
-        """Who decides, and what weighs most, in one line."""
+        """The decider and the features that weigh most, in one line."""
         line = self.who_decides
         if self.decide == "questions":
             heaviest_questions = []
@@ -425,7 +425,7 @@ class GoldCard(GoldFileCard):
 
 
 class SealedRowsCard(Part):
-    """How many rows of the sealed test there are, and how many the proof used."""
+    """The number of rows in the sealed test, and of those that the proof used."""
 
     sealed: Count | None = None
     opened_before: Count | None = None
@@ -446,7 +446,7 @@ class ScoreCard(Part):
 
 
 class UnitCounts(Part):
-    """How many units or cases were answered."""
+    """The number of units or cases that were answered."""
 
     total: Count
     answered: Count
@@ -456,7 +456,7 @@ class UnitCounts(Part):
 
 
 class CountsCard(Part):
-    """How many units and cases a prompt answered."""
+    """The number of units and cases that a prompt answered."""
 
     units: UnitCounts
     cases: UnitCounts | None = None
@@ -636,7 +636,7 @@ class CalibrationBin(Part):
 
 
 class CalibrationCard(Part):
-    """How right the probabilities of the positive label are."""
+    """The calibration of the probabilities of the positive label."""
 
     units: Count
     positive: Count | None = None
@@ -666,7 +666,7 @@ class AgainstCard(Part):
 
 
 class MoveCard(Part):
-    """How good the version is beside the one that it was moved from, on another model."""
+    """The scores of a version beside the one that it was moved from, on another model."""
 
     parent: str  # ``JUDGE@VERSION``
     model: str  # the model that the version before was proven with
@@ -687,7 +687,7 @@ class MoveCard(Part):
 
 
 class PanelCard(Part):
-    """How often the models of a panel answered on the sealed test, and how far they agree."""
+    """The answers of a panel's models on the sealed test, in number, and their agreement."""
 
     cases: Count
     answered: dict[str, Count]
@@ -722,7 +722,7 @@ class TokensCard(Part):
 
 
 class TrustCard(Part):
-    """How probable it is that a judge agrees with people: a logistic regression on its label and on its sureness."""
+    """The probability that a judge agrees with people: a logistic regression on its label and on its sureness."""
 
     intercept: Figure
     slope: Figure

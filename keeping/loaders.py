@@ -121,7 +121,7 @@ class CascadeJudge(LoadedJudge):
 
     @property
     def questions(self) -> tuple[int, int]:
-        """How often its judges are asked about a row: at least the first, at most all."""
+        """The times that its judges are asked about a row: at least the first, at most all."""
         samples = [member.sampling.samples for member in self.members]
         return samples[0], sum(samples)
 

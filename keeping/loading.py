@@ -311,7 +311,7 @@ class LoadedJudge(Prompt):
 
     @property
     def questions(self) -> tuple[int, int]:
-        """How often its model is asked about a row, at least and at most."""
+        """The times that its model is asked about a row, at least and at most."""
         if not self.settings.asks_model:
             return 0, 0
         draws = self.sampling.samples
@@ -443,7 +443,7 @@ class LoadedJudge(Prompt):
 
     @property
     def frozen_model(self) -> Model | None:
-        """Who answers the program's frozen steps; ``None`` without any."""
+        """The model that answers the program's frozen steps; ``None`` without any."""
         return choose_verifier(self.judge, self.model, self.settings.verifier)
 
     @property
@@ -488,7 +488,7 @@ class LoadedJudge(Prompt):
 
     @property
     def draws(self) -> int:
-        """How often one model is asked about a row; the samples of a panel are those of several."""
+        """The times that one model is asked about a row; the samples of a panel are those of several."""
         if self.settings.sampling.is_panel:
             return 1
         return self.settings.sampling.samples

@@ -10,7 +10,7 @@ from typing import Protocol
 from ..text.tables import read_table
 
 NOTICE = timedelta(days=90)
-"""How long before its end a model is warned of."""
+"""The time before the end of a model from which on jurist warns of it."""
 _SNAPSHOT = re.compile(r"-\d{4}-\d{2}-\d{2}$|-\d{8}$")
 """The date at the end of a model's name that makes it a snapshot."""
 

@@ -90,7 +90,7 @@ class ProofRecord(Part):
 
 
 class AttackRecord(Part):
-    """How often one change of the text changed the answer."""
+    """The share of answers that one change of the text changed."""
 
     kind: str
     cases: Count
@@ -107,7 +107,7 @@ class AttackRecord(Part):
 
 
 class RobustnessRecord(Part):
-    """How a version stood attacks and probes, on one model and gold."""
+    """The results of attacks and probes on a version, on one model and gold."""
 
     judge: str | None = None
     model: str
@@ -127,7 +127,7 @@ class RowsRecord(Part):
 
 
 class SurveyRecord(Part):
-    """How many units were asked about, and the share on which the two prompts differ."""
+    """The number of units that were asked about, and the share on which the two prompts differ."""
 
     rate: Figure
     units: Count

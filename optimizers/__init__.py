@@ -1,1 +1,1 @@
-"""How the asking improves: optimizers behind one interface, objectives, and the board that keeps every score."""
+"""The search for better prompts: optimizers behind one interface, objectives, and the board that keeps every score."""

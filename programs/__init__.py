@@ -1,1 +1,1 @@
-"""How it is asked: DSPy programs that wire signatures, and the catalogue of judges."""
+"""The asking: DSPy programs that wire signatures, and the catalogue of judges."""

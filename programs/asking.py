@@ -112,7 +112,7 @@ class Asker:
 
     @property
     def redraws(self) -> int:
-        """How often a case is drawn once more, at most; what a generator writes is never drawn again."""
+        """The most further draws of a case; what a generator writes is never drawn again."""
         return self.settings.redraws if self.judge.role == "judge" else 0
 
     def ask(self, case: Case) -> Verdict:

@@ -47,7 +47,7 @@ NEW: Final = 3
 COPIED: Final = 0.8
 """The share of the reference's runs of words from which on a message is a copy of the whole reference."""
 ATTEMPTS: Final = 3
-"""How often an exchange may be asked for."""
+"""The most requests for one exchange."""
 _RUN: Final = 6  # words (or Chinese characters) of a run
 _LONG_QUESTION: Final = 120
 _ROLE: Final = re.compile(

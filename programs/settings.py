@@ -1,4 +1,4 @@
-"""How a judge is asked, as one value that jobs, loaded judges and askers hold and hand on whole."""
+"""The settings of asking a judge, as one value that jobs, loaded judges and askers hold and hand on whole."""
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from .word_rule import WordRule
 
 DEFAULT_REDRAWS = 1
-"""How often a case is drawn once more, at most, where a reply cannot be read: in a run, a search and a proof alike."""
+"""The most further draws of a case where a reply cannot be read: in a run, a search and a proof alike."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AskSettings:
-    """How a judge is asked, beside the words of its prompt and the model that answers.
+    """The settings of asking a judge, beside the words of its prompt and the model that answers.
 
     Attributes:
         sampling: samples and threshold.

@@ -95,7 +95,7 @@ class WordRule:
 
     @property
     def description(self) -> str:
-        """Who decides, in words for people."""
+        """The decider, words or a model or both, in words for people."""
         basis = "words, overlap and support signals" if self.reads_signals else "words and overlap"
         if self.is_alone and not self.reads_words:
             return "which of the two texts is longer decides, and no model is asked"

@@ -480,7 +480,7 @@ class ArtifactReport:
 
     @cached_property
     def _labels_that_show(self) -> int | None:
-        """How many labels where the two prompts differ will mostly show the gain; ``None`` where none can."""
+        """The number of labels where the two prompts differ that mostly show the gain; ``None`` where none can."""
         return labels_that_show(self.artifact, self.judge)
 
     @property

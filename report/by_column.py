@@ -8,7 +8,7 @@ from .scores import ResultData, metric_cell, scores_in
 from .table import Table, table
 
 ScoresByName = Mapping[str, ResultData]
-"""Who answered -> the scores by the values of one column, as JSON; all have the same values."""
+"""The judge or system that answered -> the scores by the values of one column, as JSON; all have the same values."""
 
 
 def scores_by_name(data: ResultData) -> ScoresByName:

@@ -30,7 +30,7 @@ StoreLike = str | os.PathLike[str] | Store | None
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class GoldAgreement(Shown):
-    """How far the raters of a gold set agree, and what each rule of merging leaves ambiguous."""
+    """The agreement of a gold set's raters, and what each rule of merging leaves ambiguous."""
 
     gold: str  # the gold's name
     judge: str  # the judge's name

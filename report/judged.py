@@ -35,7 +35,7 @@ from .views import cascade_judges, cascade_levels
 _Line: TypeAlias = Mapping[str, Any]
 """A line of a run, and an object in it, as JSON."""
 SYSTEMS = ("basic", "compiled")
-"""Who answered in a proof."""
+"""The two prompts that answer in a proof."""
 KINDS: tuple[tuple[str, KindTone, str], ...] = (
     ("corrected", "good", "wrong before, right after compiling"),
     ("nearer", "good", "nearer to the gold label after compiling"),

@@ -124,12 +124,12 @@ def batch_discount(name: str) -> float:
 
 ENDED = ("completed", "expired", "cancelled", "failed")
 _ATTEMPTS, _PAUSE = 4, 0.5
-"""How often a batch is begun that could not be, and the seconds before the second attempt."""
+"""The most attempts to begin a batch, and the seconds before the second attempt."""
 _AGAIN = (openai.APIConnectionError, openai.InternalServerError, openai.RateLimitError, httpx.TransportError)
 
 
 class BatchService:
-    """Who batches are sent to."""
+    """The service that batches are sent to."""
 
     def __init__(self, store: BatchStore, key: str | None, timeout: float) -> None:
         self._store, self._key, self._timeout = store, key, timeout

@@ -174,14 +174,14 @@ class BatchStore(Database):
 
     @property
     def pending(self) -> int:
-        """How many requests that are wanted still wait for their replies."""
+        """The number of wanted requests that still wait for their replies."""
         return int(
             self.first(f"SELECT count(*) FROM requests WHERE {_WAITS} AND round = ?", self.about["round"])
         )
 
     @property
     def flying(self) -> int:
-        """How many requests are in batches that have not ended."""
+        """The number of requests in batches that have not ended."""
         return int(self.first("SELECT count(*) FROM requests WHERE batch NOT NULL"))
 
     def batches(self) -> list[Batch]:

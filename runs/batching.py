@@ -25,7 +25,7 @@ from .summary import Summary
 
 @dataclass(frozen=True, kw_only=True)
 class Collected:
-    """How far a run in batches has come."""
+    """The progress of a run in batches."""
 
     summary: Summary  # of the rows that have their lines
     batches: tuple[Batch, ...]  # all of them

@@ -1,4 +1,4 @@
-"""How connections are let in and let go: half-sent requests end, and at a signal everything that was sent is answered.
+"""The start and the end of connections: half-sent requests end, and at a signal everything that was sent is answered.
 
 Imported only where a server is started: uvicorn belongs to the extra ``serve``.
 """

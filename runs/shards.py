@@ -133,10 +133,10 @@ def _placed(path: Path) -> Iterator[_Line]:
 Work: TypeAlias = Callable[[Callable[[], None]], Summary]
 """Judges one shard; takes what is called after each row."""
 ShardEnd: TypeAlias = Summary | JuristError
-"""How a shard ended, or why it could not be judged."""
+"""The end of a shard, or the reason why it could not be judged."""
 
 _RETRIES = 3
-"""How often a shard is begun anew whose worker dies."""
+"""The most new starts of a shard whose worker dies."""
 _LOOK = 0.5  # seconds between two looks at how far the workers are
 _STOP = "stop"  # the file that holds the signal by which all were stopped
 
@@ -203,7 +203,7 @@ class _Fleet:
 
     @property
     def ends(self) -> list[ShardEnd]:
-        """How each shard ended; those that had no time to say so were stopped."""
+        """The end of each shard; those that had no time to say so were stopped."""
         stopped = StoppedError(f"stopped by {signal_name(self._signal)}", signal=self._signal)
         return [end or stopped for end in self._ends]
 

@@ -1,4 +1,4 @@
-"""How a run ended: what it adds up as its rows come."""
+"""The summary of a run: the counts that it adds up as its rows come."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ _COUNTS = (
 
 @dataclass(kw_only=True, repr=False)
 class Summary:
-    """How far a run has come. The counts from ``verdicts`` to ``duplicated`` are of the rows judged now."""
+    """The progress of a run. The counts from ``verdicts`` to ``duplicated`` are of the rows judged now."""
 
     rows: int = 0  # rows of the input; where it was not read to its end, those that were read
     unread: bool = False  # whether it was not
@@ -238,7 +238,7 @@ class Summary:
 
     @property
     def seconds_per_row(self) -> float | None:
-        """How long the answers for a row that was asked about now took; ``None`` without one."""
+        """The seconds that the answers for a row took that was asked about now; ``None`` without one."""
         asked_rows = self.verdicts.total() - self.equal
         if not (asked_rows and self.seconds):
             return None

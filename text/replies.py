@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import Any, Final, TypeAlias
 
 DEPTH: Final = 100
-"""How deep the JSON of a reply may be nested."""
+"""The deepest nesting of JSON that is read in a reply."""
 TypeSchema: TypeAlias = Mapping[str, Any]
 """A JSON Schema."""
 

@@ -1,4 +1,4 @@
-"""How faithful a model answers: it answers, a judge labels, and the judge's own errors are taken out.
+"""The faithfulness of a model's answers: it answers, a judge labels, and the judge's own errors are taken out.
 
 CogniBench section 4.7 (Figure 8): every model gets the same references, histories and questions; its answers are
 split, labelled sentence by sentence, and summed up as shares of statement types and rates of hallucination by

@@ -1,4 +1,4 @@
-"""How far scores lie from people's: the numbers behind Figure 3 and section 7 of FAITHQA.
+"""The distance of scores from people's: the numbers behind Figure 3 and section 7 of FAITHQA.
 
 A deviation is a judge's score less the score of people, from -10 to 10. Its density is estimated with Gaussian kernels
 whose width is Scott's: the standard deviation times n to the power of -1/5.

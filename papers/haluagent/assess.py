@@ -1,4 +1,4 @@
-"""How often models hallucinate on a benchmark (C-FAITH section 4): they answer zero-shot, in each of the formats.
+"""The share of hallucinations of models on a benchmark (C-FAITH section 4): they answer zero-shot, in each format.
 
 Whether a free reply conflicts with the correct answer is for ``qa-conflict`` to judge. Of a closed question the answer
 is what the whole reply, its first sentence or its last line says and nothing else: prompts ask for it alone, and what

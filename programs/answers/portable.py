@@ -179,7 +179,7 @@ ValueError if the reply is unusable. Modules with readers of their own add them.
 RENDERERS: Final[dict[str, Callable[[Sequence[str], Sequence[int], Sequence[str]], str]]] = {
     "numbered": lambda texts, places, labels: number_sentences(texts, places)
 }
-"""How a list is shown -> (its texts, which of them, from 0, the labels) -> what stands in the prompt."""
+"""The display of a list -> (its texts, which of them, from 0, the labels) -> the text in the prompt."""
 
 
 def _combine_labels(votes: Votes, spec: Spec, samples: int, threshold: float) -> str | None:

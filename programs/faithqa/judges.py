@@ -29,7 +29,7 @@ from .scoring import TOP
 DRAWS: Final = 5
 """Independent verdicts, of which the most frequent counts."""
 MOST_RATINGS: Final = 5
-"""How often the baseline rates a response before it gives up."""
+"""The ratings of a response after which the baseline gives up."""
 
 
 def _of_query(name: str) -> Any:
