@@ -78,6 +78,12 @@ OF_MOVIES = (
     "Does the sentence complain?",
 )
 """Small questions that somebody who knows the task would write."""
+PRAISE_AND_BLAME = {
+    "positive": "good great excellent best wonderful beautiful love enjoy fun funny moving smart fresh strong charming "
+    "brilliant",
+    "negative": "bad worst poor terrible awful boring dull stupid silly weak lame tired flat empty fails mess",
+}
+"""Label -> words that describe it in any review."""
 ARMS: dict[str, dict[str, Any]] = {
     "question and words": {},
     "question alone": {"words": False},
@@ -204,17 +210,19 @@ def parts_table(packages: Path, labels: int, seeds: Sequence[int]) -> Iterator[s
     instructions = TASKS["movies"][1].signature.instructions
     choices = {"positive": "", "negative": ""}
     own_question = {"type": "choice", "instructions": instructions, "criteria": choices}
+    described_question = {**own_question, "criteria": PRAISE_AND_BLAME}
     nouls = {text: {"type": "noul", "instructions": text} for text in (*GENERAL, *OF_MOVIES)}
     scores: dict[str, list[float]] = {}
     for seed in seeds:
         rows = sampled(movies(packages), "opinion", labels + 1000, seed)
         random.Random(seed).shuffle(rows)
         is_negative = np.array([row["opinion"] == "negative" for row in rows])
-        columns: dict[str, list[list[float]]] = {"own": [], "questions": [], "vector": []}
+        columns: dict[str, list[list[float]]] = {"own": [], "described": [], "questions": [], "vector": []}
         for row in rows:
             text = row["sentence"]
-            said = decider.ask(text, {"own": own_question, **nouls})
-            columns["own"].append([logit(said["own"]["probabilities"]["negative"])])
+            said = decider.ask(text, {"own": own_question, "described": described_question, **nouls})
+            for name in ("own", "described"):
+                columns[name].append([logit(said[name]["probabilities"]["negative"])])
             columns["questions"].append([logit(said[name]["noul"]) for name in nouls])
             columns["vector"].append(list(decider.static._n(decider.static._pool(text))))
         texts = [row["sentence"] for row in rows]
@@ -228,8 +236,12 @@ def parts_table(packages: Path, labels: int, seeds: Sequence[int]) -> Iterator[s
                 np.array(columns["vector"]), is_negative, labels, 1.0
             ),
             "the model's own answer": log_odds(own, is_negative, labels, 1.0),
+            "16 words describe each label": log_odds(
+                np.array(columns["described"]), is_negative, labels, 1.0
+            ),
         }
         odds["own answer and words"] = odds["the model's own answer"] + odds["words"]
+        odds["16 words describe each label, and words"] = odds["16 words describe each label"] + odds["words"]
         odds["head and words"] = odds["head on the small questions"] + odds["words"]
         for name, values in odds.items():
             score = balanced_accuracy_score(is_negative[labels:], values > 0)
