@@ -6,6 +6,7 @@ the modules that it imports. Files that the code opens are not known.
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -192,6 +193,13 @@ def _find_source_files(
             f"{source} was changed since {code.ref} was made with it: the copy, too, takes --trust, and its proof is "
             "of the code as it was"
         )
+    for data_file in file.data_files:
+        data_place = place.parent / os.path.relpath(data_file, source.parent)
+        if not data_place.is_file():
+            command = shlex.join(["cp", str(data_file), str(data_place)])
+            notes.append(
+                f"{data_file}, which the code of {code.ref} names, is not copied and is in no hash; copy it: {command}"
+            )
     return _place_files(file, place)
 
 

@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 
 MISSING = "the field is missing"
 """What is wrong with a row that does not have one of the judge's inputs."""
+_WHO_SPEAKS = frozenset(["speaker", "role", "author", "sender"])
+_WHAT_IS_SAID = frozenset(["text", "content", "utterance", "message"])
+"""Columns of a table with a row for each turn of a conversation."""
 NO_TEXT = "it must be text"
 """The start of what is wrong with a row that has a list or an object in place of a text."""
 Row: TypeAlias = Mapping[str, object]
@@ -749,4 +752,9 @@ def hint_for_missing(name: str, row: Row) -> str:
             meant_column = key
             break
     option = shlex.quote(f"{meant_column}={name}")
+    if _WHO_SPEAKS.intersection(row) and _WHAT_IS_SAID.intersection(row):
+        return (
+            f"the row has {columns}, and is one turn: write one row for each conversation, in JSONL, with its turns "
+            'in one field as [{"role": "user", "content": "..."}, ...]'
+        )
     return f"the row has {columns}; add the field, or say which column it is: --column {option}"

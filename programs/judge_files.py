@@ -26,6 +26,8 @@ from ..text.files import read_regular_file
 _FIELDS = ("InputField", "OutputField")
 _SOURCE_LIMIT = 16 * 1024**2
 """The most bytes of a Python file."""
+_NAME_LIMIT = 200
+"""The most characters of a text that may be the name of a file."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +63,19 @@ class JudgeFile:
             contents[name] = content
         codes = {name: _code_of(content) for name, content in contents.items()}
         return {"judge_sha256": _hash_contents(contents), "judge_code": _hash_contents(codes)}
+
+    @property
+    def data_files(self) -> list[Path]:
+        """The files beside the code that a text in it names, such as ``words.json``; their content is in no hash."""
+        files: dict[Path, None] = {}
+        contents = [(self.path, self.content), *self.modules.values()]
+        code_paths = {path.resolve() for path, _ in contents}
+        for path, content in contents:
+            for text in _texts_in(content):
+                file = path.parent / text
+                if file.is_file() and file.resolve() not in code_paths:
+                    files[file] = None
+        return list(files)
 
     def execute(self) -> types.ModuleType:
         """Execute the file and return its module. Raises whatever the file raises."""
@@ -168,6 +183,22 @@ def _imported_names(content: bytes) -> Iterator[str]:
                 yield alias.name.partition(".")[0]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             yield node.module.partition(".")[0]
+
+
+def _texts_in(content: bytes) -> Iterator[str]:
+    """Yield the texts in a file that can be names of files, without repeats; none of a file that is no Python."""
+    try:
+        tree = ast.parse(content)
+    except (SyntaxError, ValueError):
+        return
+    texts: dict[str, None] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            texts[node.value] = None
+    for text in texts:
+        is_name = text.isprintable() and 0 < len(text) <= _NAME_LIMIT
+        if is_name and text == text.strip():
+            yield text
 
 
 def _is_own(name: str) -> bool:

@@ -124,6 +124,21 @@ def test_code_that_cannot_be_copied_is_told_with_the_command_that_does() -> None
     assert "may-go@1 needs the code of judges/own.py, which is not here: put that file beside" in told
 
 
+def test_data_that_the_code_names_are_told_with_the_command_that_copies_them() -> None:
+    write_project()
+    Path("judges/words.json").write_text("[]")
+    Path("judges/other.json").write_text("[]")
+    Path("judges/own.py").write_text(CODE + 'WORDS = Path(__file__).with_name("words.json").read_text()\n')
+    Path("judges/own.py").write_text("from pathlib import Path\n" + Path("judges/own.py").read_text())
+    version = add_version("judges/own.py")
+    copied = copy_version(Store(), version, Store("elsewhere/compiled"))
+    (note,) = copied.notes
+    assert "judges/words.json, which the code of may-go@1 names, is not copied" in note
+    assert note.endswith("elsewhere/judges/words.json")
+    Path("elsewhere/judges/words.json").write_text("[]")
+    assert copy_version(Store(), version, Store("elsewhere/compiled")).notes == ()
+
+
 def test_the_verifiers_of_a_generator_are_copied_with_it(tmp_path: Path) -> None:
     store, other = Store("compiled"), Store(tmp_path / "other" / "compiled")
     check = find("label-check")
