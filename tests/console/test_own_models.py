@@ -101,7 +101,7 @@ def test_a_version_asks_the_model_that_it_was_proven_with(
     command: str, server: BatchServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     served: list[str] = []
-    monkeypatch.setattr(pages, "listen", lambda app, host, port, subject: served.append(subject))
+    monkeypatch.setattr(pages, "listen", lambda app, host, port, subject, *_: served.append(subject))
     yes = ("--yes",) if command != "serve" else ()
     done = cli(*COMMANDS[command], *yes)
     assert "error" not in done.err or command == "prove"  # here both prompts give the same answers
