@@ -158,7 +158,7 @@ def copy_version(options: CopyOptions) -> Result:
 
 
 def _meaning_there(artifact: Artifact, target: Store) -> str:
-    """Return what a judge's name means in the store of a copy, in words."""
+    """Return the meaning of a judge's name in the store of a copy, in words."""
     current = target.current(artifact.judge, artifact.model or None)
     words = f"{_with_model(artifact)}, {artifact.judge} means"
     if current is not None and current.version == artifact.version:

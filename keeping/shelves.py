@@ -207,7 +207,7 @@ class Shelf:
         return [version for version in self._meant_versions()[LATEST] if version in versions]
 
     def known_promoted(self) -> list[int]:
-        """Return the same; none where the names are damaged, or the last one is gone."""
+        """Return the versions that were made the latest, if their names can be read; none where they are damaged."""
         with suppress(ArtifactError):
             return self.promoted()
         return []

@@ -1,5 +1,7 @@
 """The report of a result of ``evaluate`` or ``compare``: scores, classes, disagreements and tests, from its JSON."""
 
+from collections.abc import Iterable
+
 from .by_column import column_section, scores_by_name
 from .document import Document, Part, Section
 from .plots import ScoreBar, forest_plot
@@ -43,68 +45,67 @@ def result_report(data: ResultData, origin: str = "") -> Document:
 
 def _evaluation_report(data: ResultData, about: str) -> Document:
     """Return the report of the scores of one judge."""
-    judge, metric = data["judge"], data["metric"]
+    judge = data["judge"]
+    metric = data["metric"]
     card = evaluation_card(data, next_step="", is_full=True)
-    scores = scores_in(data["scores"])
     score_parts: list[Part] = list(forest_plot(metric, _score_bars(data, {judge: data}), judge, "rows"))
-    score_parts.append(scores_table("", {judge: scores}, metric))
+    score_parts.append(scores_table("", {judge: scores_in(data["scores"])}, metric))
     score_parts += reference_tables(references_in(data.get("references")), metric, " on the same rows")
-    cost = [spend_line(spend_in(data["spend"]))]
+    class_parts: list[Part] = list(class_table("each class against the rest", data["classes"]))
+    class_parts += confusion_table(judge, data["confusion"])
+    cost: list[Part] = [spend_line(spend_in(data["spend"]))]
     if data["model"] == "offline":
         cost.append(OFFLINE_LINE)
+    sections = [Section("scores", "Scores", score_parts)]
+    sections += column_section(scores_by_name(data), judge)
+    sections.append(Section("classes", "Classes", class_parts))
+    sections.append(Section("disagreements", "Where it differs from people", disagreement_tables(data)))
+    sections.append(Section("cost", "What it cost", cost))
     return Document(
         subject=judge,
         about=about,
         headline=f"{card.decision} ({engine_words(data['model'])})",
         tone=card.tone,
-        lead=[
-            f"{line[:1].upper()}{line[1:]}." for line in (differing_words(data), *warning_lines(data)) if line
-        ],
-        sections=[
-            Section("scores", "Scores", score_parts),
-            *column_section(scores_by_name(data), judge),
-            Section(
-                "classes",
-                "Classes",
-                [
-                    *class_table("each class against the rest", data["classes"]),
-                    *confusion_table(judge, data["confusion"]),
-                ],
-            ),
-            Section("disagreements", "Where it differs from people", disagreement_tables(data)),
-            Section("cost", "What it cost", cost),
-        ],
+        lead=_sentences((differing_words(data), *warning_lines(data))),
+        sections=sections,
     )
 
 
 def _comparison_report(data: ResultData, about: str) -> Document:
     """Return the report of several judges on the same rows."""
-    judges, metric = data["judges"], data["metric"]
-    main = judges[0]["name"]
+    judges = data["judges"]
+    metric = data["metric"]
+    first = judges[0]["name"]
     card = comparison_card(data, [], "")
-    bars = _score_bars(data, {judge["name"]: judge for judge in judges})
-    score_parts: list[Part] = list(forest_plot(metric, bars, main, "rows"))
+    judge_of_name = {judge["name"]: judge for judge in judges}
+    score_parts: list[Part] = list(forest_plot(metric, _score_bars(data, judge_of_name), first, "rows"))
     score_parts += comparison_scores(data)
     score_parts += reference_tables(references_in(data.get("references")), metric, " on the same rows")
-    lines = [*(test["words"] for test in data["tests"][1:]), *warning_lines(data, *data["tests"])]
+    lines = [test["words"] for test in data["tests"][1:]]
+    lines += warning_lines(data, *data["tests"])
     cost: list[Part] = [answer_table(data), joint_spend_line([judge["spend"] for judge in judges])]
     if all(judge["model"] == "offline" for judge in judges):
         cost.append(OFFLINE_LINE)
+    subject = f"{first} and others"
+    if len(judges) < 3:
+        subject = " and ".join(judge_of_name)
+    sections = [Section("scores", "Scores", score_parts)]
+    sections += column_section(scores_by_name(data), first)
+    sections.append(Section("tests", "Paired tests", paired_test_tables(data)))
+    sections.append(Section("cost", "Answers, and what they cost", cost))
     return Document(
-        subject=" and ".join([judge["name"] for judge in judges[:2]])
-        if len(judges) < 3
-        else f"{main} and others",
+        subject=subject,
         about=about,
         headline=card.decision,
         tone=card.tone,
-        lead=[f"{line[:1].upper()}{line[1:]}." for line in lines],
-        sections=[
-            Section("scores", "Scores", score_parts),
-            *column_section(scores_by_name(data), main),
-            Section("tests", "Paired tests", paired_test_tables(data)),
-            Section("cost", "Answers, and what they cost", cost),
-        ],
+        lead=_sentences(lines),
+        sections=sections,
     )
+
+
+def _sentences(lines: Iterable[str]) -> list[str]:
+    """Return lines as sentences, with a capital and a full stop; empty lines are left out."""
+    return [f"{line[0].upper()}{line[1:]}." for line in lines if line]
 
 
 def _score_bars(data: ResultData, judges: ResultData) -> list[ScoreBar]:

@@ -114,7 +114,7 @@ class Canary:
 
 
 def _outcome_of(drift: Drift, judge: LoadedJudge) -> str:
-    """Return what the rows show, in words: of the version's own model drift, of another one a difference."""
+    """Return the outcome of the rows in words: of the version's own model drift, of another one a difference."""
     tested = "in how right the answers are, or in how much they find"
     if judge.artifact is not None and judge.other_model:
         models = f"{judge.model.name} now and {judge.artifact.model} in the proof are two models, so this is no drift"
