@@ -150,7 +150,9 @@ def _find_input_columns(
     for name in texts:
         if not has_label_values(rows, name):
             varied_texts.append(name)
-    inputs = varied_texts or texts
+    inputs = varied_texts
+    if _count_distinct(rows, varied_texts) < _count_distinct(rows, texts):
+        inputs = texts  # a column of few values, such as a photo with several captions, tells rows apart, too
     ids = _find_filled_ids(rows)
     if not inputs:
         return ids[:1]
@@ -158,6 +160,14 @@ def _find_input_columns(
     if shared_ids:  # rows that are found by an id keep all of their texts
         return inputs
     return _select_shared(inputs, columns_of_logs) or inputs
+
+
+def _count_distinct(rows: Sequence[Row], columns: Sequence[str]) -> int:
+    """Return the number of rows that differ in some columns."""
+    contents = set()
+    for row in rows:
+        contents.add(tuple(cell_text(row.get(column)) for column in columns))
+    return len(contents)
 
 
 def _select_shared(columns: Sequence[str], columns_of_logs: Collection[str]) -> list[str]:

@@ -177,3 +177,14 @@ def test_lines_of_a_run_on_one_response_are_one_verdict(name: str) -> None:
     assert done.code == 0, done.err
     assert done.json["counts"]["units"]["answered"] == 2 + answered
     assert done.json["counts"]["cases"]["answered"] == 1 + bool(answered)
+
+
+def test_photos_with_several_captions_are_told_apart() -> None:
+    captions = [f"caption {number}" for number in range(8)]
+    gold: list[dict[str, Any]] = []
+    for number in range(24):
+        label = "match" if number % 2 else "differs"
+        gold.append({"photo": f"photos/{number % 3}.png", "caption": captions[number // 3], "verdict": label})
+    done = evaluated(gold, gold)
+    assert done.code == 0
+    assert done.json["counts"]["units"]["answered"] == 24
