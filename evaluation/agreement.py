@@ -32,6 +32,7 @@ from .metrics import GroupWeights, Metric, Ratio, mean
 from .rows import JudgedRow
 from .scale import MetricLike, Scale, shown_metrics
 from .units import MISSING, Bools, Floats, Ints, Units, encode
+from .votes import Rule
 
 Groups: TypeAlias = NDArray[Any]  # the name of the group of each unit
 
@@ -261,11 +262,20 @@ def human_ceiling(
     comparison: Scale,
     *,
     groups: Sequence[str],
+    rule: Rule | None = None,
 ) -> Ceiling:
-    """Score each rater against what the others agree on: the ceiling for a judge, as gold cannot show more."""
+    """Score each rater against what the others agree on: the ceiling for a judge, as gold cannot show more.
+
+    Args:
+        ratings: rater -> values of the units, ``None`` where a rater gave none.
+        metric: the metric of the judge.
+        comparison: the scale of the values.
+        groups: of the units.
+        rule: by which gold merges scores; ``None`` for the mean.
+    """
     rows_by_rater: dict[str, list[JudgedRow]] = {}
     for rater in ratings:
-        rows = _rows_against_rest(rater, ratings, groups, comparison)
+        rows = _rows_against_rest(rater, ratings, groups, comparison, rule)
         if rows:  # Some unit has two ratings or more, so some rater has rows.
             rows_by_rater[rater] = rows
     scores = []
@@ -303,6 +313,7 @@ def _rows_against_rest(
     ratings: Mapping[str, Sequence[Value | None]],
     groups: Sequence[str],
     comparison: Scale,
+    rule: Rule | None,
 ) -> list[JudgedRow]:
     """Return the units of a rater as rows, with the consensus of the others as gold."""
     rows = []
@@ -316,7 +327,7 @@ def _rows_against_rest(
         # Without a consensus, as in a tie, each of the others speaks: units on which they differ are what the ceiling
         # is about. There is one row for each of the others, so that a unit on which they are split weighs as much as
         # any.
-        consensus = comparison.consensus(other_values)
+        consensus = _agreed_value(other_values, comparison, rule)
         for number, other_value in enumerate(other_values):
             gold = consensus
             if consensus is None:
@@ -325,6 +336,13 @@ def _rows_against_rest(
                 JudgedRow(id=f"{rater}/{unit:09d}/{number}", group=group, gold=(gold,), predicted=(value,))
             )
     return rows
+
+
+def _agreed_value(values: Sequence[Value], comparison: Scale, rule: Rule | None) -> Value | None:
+    """Return the value that some raters stand for; the mean of scores is not rounded, as that favours one side."""
+    if values and comparison.learned == "number" and rule != "median":
+        return sum(values) / len(values)
+    return comparison.consensus(values)
 
 
 def _mean_over_raters(raters: Sequence[Units], metric: Metric) -> Estimate:

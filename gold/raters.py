@@ -332,7 +332,9 @@ def ceiling_of(gold: GoldData, *, only: Collection[str] | None = None) -> Ceilin
     from ..evaluation.agreement import human_ceiling  # numpy is not loaded to read gold
 
     judge = gold.judge
-    return name_raters(human_ceiling(columns, judge.metric, judge.comparison, groups=groups), gold)
+    return name_raters(
+        human_ceiling(columns, judge.metric, judge.comparison, groups=groups, rule=gold.rule), gold
+    )
 
 
 def name_raters(ceiling: Ceiling, gold: GoldData) -> Ceiling:

@@ -143,11 +143,12 @@ def agreement_of(gold: Gold) -> GoldAgreement:
     certain_ratings, certain_groups = rating_columns(rated, without=NAMED_CATEGORIES)
     if len(certain_groups) < len(groups) and share_a_unit(certain_ratings):
         certain = rater_agreement(certain_ratings, judge.comparison, groups=certain_groups)
+    ceiling = human_ceiling(ratings, judge.metric, judge.comparison, groups=groups, rule=gold.rule)
     return GoldAgreement(
         gold=gold.name,
         judge=judge.name,
         measured=rater_agreement(ratings, judge.comparison, groups=groups),
-        ceiling=name_raters(human_ceiling(ratings, judge.metric, judge.comparison, groups=groups), gold),
+        ceiling=name_raters(ceiling, gold),
         rules=strata_by_rule,
         certain=certain,
     )

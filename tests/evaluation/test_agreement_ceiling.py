@@ -1,5 +1,7 @@
 """The human ceiling: each rater against the majority of the others, on the judge's own metrics."""
 
+from typing import Any
+
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -9,6 +11,7 @@ from jurist.evaluation.agreement import Ceiling, human_ceiling
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.measured import measure
 from jurist.evaluation.rows import JudgedRow
+from jurist.evaluation.scores import Scores
 
 KIND = ClosedLabels(("yes", "no"), {"yes"})
 LABEL_OF_MARK = {"y": "yes", "n": "no", ".": None}
@@ -77,3 +80,23 @@ def test_a_rater_without_a_unit_to_compare_is_left_out() -> None:
 def test_where_nobody_agrees_each_of_the_others_is_gold() -> None:
     result = ceiling({"r": ["a"], "s": ["b"], "t": ["c"]}, "accuracy", ClosedLabels("abc"))
     assert result.mean["accuracy"].value == 0.0
+
+
+@pytest.mark.parametrize("rule", [None, "mean"])
+def test_scores_are_held_against_the_mean_of_the_others(rule: Any) -> None:
+    ratings: dict[str, list[int]] = {
+        "ann": [1, 2, 3, 4, 5, 3],
+        "bob": [2, 2, 4, 4, 4, 3],
+        "cem": [1, 3, 3, 5, 5, 3],
+    }
+    groups = list(map(str, range(6)))
+    found = human_ceiling(ratings, "mae", Scores(1, 5, whole=True), groups=groups, rule=rule)
+    means_of_others = {"ann": [1.5, 2.5, 3.5, 4.5, 4.5, 3], "bob": [1, 2.5, 3, 4.5, 5, 3]}
+    for score in found.raters[:2]:
+        gold = means_of_others[score.rater]
+        assert score.measured["mae"].value == pytest.approx(
+            sk.mean_absolute_error(gold, ratings[score.rater])
+        )
+    deviations = [score.measured["mean_deviation"].value for score in found.raters]
+    assert sum(deviations) == pytest.approx(0.0, abs=0.35)
+    assert min(deviations) < 0 < max(deviations)
