@@ -94,6 +94,10 @@ class ClosedLabels(Scale):
         return majority(values)
 
     @property
+    def positive_values(self) -> tuple[Label, ...]:
+        return tuple(label for label in self.labels if label in self.positive)
+
+    @property
     def uses_threshold(self) -> bool:
         return bool(self.positive)
 

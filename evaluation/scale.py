@@ -118,6 +118,11 @@ class Scale(Kind):
         return self.similarity(gold, value)
 
     @property
+    def positive_values(self) -> tuple[Value, ...]:
+        """The values of which precision, recall and F1 are; empty for scales without positive ones."""
+        return ()
+
+    @property
     def uses_threshold(self) -> bool:
         """Whether a vote threshold changes what samples combine to."""
         return False

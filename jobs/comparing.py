@@ -83,6 +83,7 @@ class Comparison(Shown):
         references: see :meth:`~.references.References.to_card`; empty where they were not asked for.
         warnings: which judge was asked through another adapter, and why.
         metrics: those that are shown: the tested one, then what the kind of answer is compared by.
+        positive: the labels of which precision, recall and F1 are; empty for answers without positive ones.
         by_column: the scores of each judge by the values of a column; empty where none was named.
     """
 
@@ -97,6 +98,7 @@ class Comparison(Shown):
     warnings: tuple[str, ...]
     metrics: tuple[str, ...]
     references: Mapping[str, object]
+    positive: tuple[str, ...]
     by_column: Mapping[str, ColumnScores] = field(default_factory=dict)
 
     def __repr__(self) -> str:
@@ -226,6 +228,7 @@ class Comparing(ScoredByColumn):
             opening=self.opening.number,
             references=reference_card,
             metrics=tuple(metrics),
+            positive=_positive_texts(self.scored),
             by_column=by_column,
         )
 
@@ -240,6 +243,11 @@ class Comparing(ScoredByColumn):
             first_rows, second_rows, judge.comparison, seed=self.seed, alpha=alpha
         )
         return [test, *tests_by_criterion]
+
+
+def _positive_texts(judge: Judge) -> tuple[str, ...]:
+    """Return the positive labels of a judge as people read them; empty for answers without positive ones."""
+    return tuple(judge.answer.scale.text(value) for value in judge.comparison.positive_values)
 
 
 def _column_records(name: Mapping[str, object], scores: ColumnScores) -> list[dict[str, object]]:
@@ -307,6 +315,7 @@ class Evaluation(Shown):
     ambiguous: int  # those of them on which raters differ
     opening: int  # which opening of sealed rows this is; 0 if none is sealed
     measured: Measured  # every metric with its interval and bounds, and what was not answered
+    positive: tuple[str, ...]  # the labels of which precision, recall and F1 are; else empty
     classes: tuple[ClassScores, ...]  # each class against the rest; empty for answers without classes
     confusion: Mapping[str, Mapping[str, int]]  # see :func:`~jurist.evaluation.measured.count_confusions`
     # the worst first; of equals, those that the judge's own samples agreed on most
@@ -407,6 +416,7 @@ class Evaluating(ScoredByColumn):
             panel=describe_panel(judge.answer.scale, judged.verdicts),
             by=dict(members),
             by_column=self.score_by_column(judge, judged),
+            positive=_positive_texts(judge),
             warnings=tuple(warnings),
         )
 

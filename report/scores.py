@@ -214,8 +214,10 @@ def differing_words(data: ResultData) -> str:
 
 
 def rows_words(data: ResultData, whose: str = "the judge") -> str:
-    """Return which gold a result is of, how many cases, and how many were left out."""
+    """Return the gold of a result, its positive labels, and the numbers of cases, judged and left out."""
     words = f"{data['gold']}: {plural(data['cases'], 'case')}"
+    if data.get("positive"):
+        words += f", positive: {', '.join(data['positive'])}"
     if data["left_out"]:
         why = f"left out because {whose} was compiled on them or on near copies of them, or shows them"
         words += f", {data['left_out']} {why}"

@@ -26,6 +26,13 @@ def _folder() -> None:
     write_jsonl(Path("gold.jsonl"), claims())
 
 
+def test_the_positive_label_of_f1_is_named() -> None:
+    evaluated = ok("evaluate", "fect:basic", "--gold", "gold.jsonl")
+    assert evaluated.out.splitlines()[0] == "fect:basic on gold: 42 cases, positive: non_factual"
+    compared = ok("compare", "fect:basic", "fect-3d:basic", "--gold", "gold.jsonl", "--json")
+    assert compared.json["positive"] == ["non_factual"]
+
+
 def test_the_numbers_fit_each_other(serve: Callable[..., Any]) -> None:
     model = ("--model", "openai/x", "--api-base", serve().url, "--yes")
     found = ok("evaluate", "fect:basic", "--gold", "gold.jsonl", *model, "--json").json
