@@ -29,6 +29,8 @@ SAYS = {
     "traces": ("balanced_accuracy 0.500",),
 }
 """What running a page prints, where the page is a promise."""
+LEAVES = {"tutorial": ("verdicts.jsonl", "input_label", "gate.csv", "verdict")}
+"""Page -> a file that it leaves, and a column in it, which is a column of another file under a new name."""
 UNLABELLED = [{name: row[name] for name in ("group", "conversation", "claim")} for row in claims(groups=4)]
 
 
@@ -176,3 +178,8 @@ def test_a_page_runs(
     monkeypatch.setenv("OPENAI_API_BASE", server.url)
     said = run_page(page, server.url, {"rows": UNLABELLED, "row": UNLABELLED[0]})
     assert all(words in said for words in SAYS.get(page.stem, ()))
+    if page.stem in LEAVES:
+        output, column, source, source_column = LEAVES[page.stem]
+        with (world / source).open(encoding="utf-8", newline="") as file:
+            values = [row[source_column] for row in csv.DictReader(file)]
+        assert [line[column] for line in read_jsonl(world / output)] == values
