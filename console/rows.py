@@ -68,7 +68,7 @@ def rejects_of(options: RowOptions) -> Rejects | None:
 
 
 def shares_of(text: str | None) -> tuple[float, float, float] | None:
-    """Return ``50/20/30`` as shares of 1; ``None`` where nothing is asked for."""
+    """Return ``50/20/30`` as shares of 1; ``None`` where nothing is asked for. Refuses percentages that are not 100."""
     if text is None:
         return None
     try:
@@ -78,4 +78,7 @@ def shares_of(text: str | None) -> tuple[float, float, float] | None:
     total = train + dev + test
     if not (min(train, dev, test) > 0 and total < float("inf")):
         raise UsageError(f"--split {text!r} leaves a part empty", hint="give three numbers above 0")
+    if abs(total - 100) > 1 and abs(total - 1) > 0.01:  # 33/33/33 is meant, and so is 0.5/0.2/0.3
+        hint = "give three numbers that add up to 100, as 50/20/30"
+        raise UsageError(f"--split {text!r} adds up to {total:g} percent", hint=hint)
     return train / total, dev / total, test / total

@@ -15,7 +15,7 @@ from ..evaluation.rows import JudgedRow
 from ..evaluation.scale import MetricLike, Scale, resolve
 from ..evaluation.units import Units, encode
 from .rows import label_keys
-from .splits import Shares, default_shares
+from .splits import Shares, checked_shares, default_shares
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
@@ -94,7 +94,7 @@ class LabelTotals:
 
     def test_groups(self, labels: int) -> int:
         """Return the number of groups in the test of a gold set of so many labels."""
-        shares = self.shares or default_shares(round(labels / self.labels_per_case))
+        shares = checked_shares(self.shares or default_shares(round(labels / self.labels_per_case)))
         return self.pool.groups_for(shares[2] * labels)
 
     def enough_labels(self, gain: float) -> int | None:
