@@ -79,6 +79,6 @@ def shares_of(text: str | None) -> tuple[float, float, float] | None:
     if not (min(train, dev, test) > 0 and total < float("inf")):
         raise UsageError(f"--split {text!r} leaves a part empty", hint="give three numbers above 0")
     if abs(total - 100) > 1 and abs(total - 1) > 0.01:  # 33/33/33 is meant, and so is 0.5/0.2/0.3
-        hint = "give three numbers that add up to 100, as 50/20/30"
+        hint = "give three numbers with the sum 100, as 50/20/30"
         raise UsageError(f"--split {text!r} adds up to {total:g} percent", hint=hint)
     return train / total, dev / total, test / total

@@ -131,7 +131,7 @@ WRONG: list[tuple[int, str, str]] = [
     (2, "1 or more", "evaluate harden fect:basic --gold gold.jsonl --cases 0"),
     (2, "--split '50/20' is not three numbers", f"{COMPILE} --split 50/20"),
     (2, "--split '0/50/50' leaves a part empty", f"{COMPILE} --split 0/50/50"),
-    (2, "--split '40/20/50' adds up to 110 percent; give three numbers that add up to 100", f"{COMPILE} --split 40/20/50"),
+    (2, "--split '40/20/50' adds up to 110 percent; give three numbers with", f"{COMPILE} --split 40/20/50"),
     (2, "--split '5/2/3' adds up to 10 percent", "gold check fect --gold gold.jsonl --split 5/2/3"),
     (2, "'nan/1/1' leaves a part empty", f"{COMPILE} --split nan/1/1"),
     (2, "--set 'sizes' is not a setting", f"{COMPILE} --set sizes"),

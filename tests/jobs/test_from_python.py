@@ -44,7 +44,7 @@ def basic() -> jurist.LoadedJudge:
         (lambda: jurist.compare("fect:basic", "fect-mini"), jurist.JuristError, "a comparison needs two judges"),
         (lambda: jurist.cascade([CHECK], ROWS, models="nobody"), jurist.JuristError, "the model 'nobody'"),
         (lambda: jurist.evaluate(basic(), ROWS)["acc"], KeyError, "acc was not measured; use one of .*accuracy"),
-        (lambda: jurist.compile(CHECK, ROWS, shares=(0.4, 0.2, 0.5)), jurist.JuristError, "give three .* numbers, sum 1"),
+        (lambda: jurist.compile(CHECK, ROWS, shares=(0.4, 0.2, 0.5)), jurist.JuristError, "are not usable"),
         (lambda: jurist.check_gold(ROWS, CHECK, shares=(0.4, 0.2, 0.5)), jurist.JuristError, "are not usable"),
         (lambda: jurist.plan_gold(CHECK, gold=ROWS, shares=(0.4, 0.2, 0.5)), jurist.JuristError, "are not usable"),
         (lambda: jurist.gate(basic(), ROWS, minimum={"f1": 4}), jurist.JuristError, "cannot be a limit"),
