@@ -244,6 +244,8 @@ class Model(EndpointSettings):
     def further_settings(self) -> dict[str, Any]:
         """The settings that decide its answers beside name, temperature and limits, as JSON; empty by default."""
         settings: dict[str, Any] = {}
+        if self.top_p is not None:
+            settings["top_p"] = self.top_p
         if self.reasoning_effort is not None:
             settings["reasoning_effort"] = self.reasoning_effort
         if self.body:

@@ -138,3 +138,14 @@ class GoldData:
             content.append([case.id, case.group, labels])
         content.sort()
         return text_hash(json.dumps(content, ensure_ascii=False, separators=(",", ":")))
+
+    @cached_property
+    def ratings_sha256(self) -> str | None:
+        """The hash of the labels of each rater, also of ambiguous cases, in any order of rows; ``None`` without any."""
+        content: list[list[Any]] = []
+        for case in self.cases + self.ambiguous:
+            for rater, labels in case.ratings.items():
+                content.append([case.id, rater, list(map(self.judge.answer.scale.to_json, labels))])
+        if not content:
+            return None
+        return text_hash(json.dumps(sorted(content, key=str), ensure_ascii=False))

@@ -74,7 +74,8 @@ class RowMapping:
         if not self.raters:
             return self
         columns = dict(self.columns)
-        columns |= match_rater_columns(self.raters, column_paths(rows, self.raters), path)
+        columns_of_file = {name for row in rows for name in row}
+        columns |= match_rater_columns(self.raters, column_paths(rows, self.raters), path, columns_of_file)
         return replace(self, columns=columns, raters=())
 
     def to_json(self) -> dict[str, dict[str, str]]:
@@ -249,10 +250,21 @@ def column_paths(rows: Sequence[Row], patterns: Sequence[str] = ()) -> list[str]
     for row in rows:
         names.update(dict.fromkeys(row))
         names.update(dict.fromkeys(dict(flat(row))))
+        names.update(dict.fromkeys(_paths_of_lists(row)))
         if any(EACH in pattern for pattern in patterns):
             for item in rows_within(row, patterns):
                 names.update(dict.fromkeys(dict(flat(item))))
     return list(names)
+
+
+def _paths_of_lists(row: Row) -> list[str]:
+    """Return the paths to the lists in a row, such as ``given.ann`` of ``given.ann.0``."""
+    paths: list[str] = []
+    for path, _ in flat(row):
+        start, _, item = path.rpartition(".")
+        if item == "0" and isinstance(read_path(row, start), list):
+            paths.append(start)
+    return paths
 
 
 def _fold_labels(labels: Mapping[str, Label]) -> dict[str, Label]:

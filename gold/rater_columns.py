@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from ..errors import GoldError, suggest_name
 from .columns import LABEL_WORDS, PEOPLE_WORDS, are_labels, given_by, is_number, is_silent, label_text
@@ -21,20 +21,23 @@ _FEWEST_COLUMNS_OF_PEOPLE = 2
 """Columns that make raters, where the names say that people gave the labels."""
 
 
-def match_rater_columns(patterns: Sequence[str], names: Sequence[str], path: str) -> dict[str, str]:
+def match_rater_columns(
+    patterns: Sequence[str], names: Sequence[str], path: str, columns_of_file: Collection[str] = ()
+) -> dict[str, str]:
     """Return column -> ``rater:NAME`` for the columns that the patterns of a user match, such as ``label_*``.
 
     Args:
         patterns: names of columns, or patterns with ``*`` and ``?``.
-        names: the columns of the file.
+        names: the columns of the file, and the paths into them.
         path: the file, for messages.
+        columns_of_file: those of the names that are columns, and no part of another.
 
     Raises:
         GoldError: a pattern names none of the columns.
     """
     columns: dict[str, str] = {}
     for pattern in patterns:
-        matches = _matching_names(pattern, names)
+        matches = _without_parts(_matching_names(pattern, names), columns_of_file)
         if not matches:
             hint = suggest_name(pattern, names) or f"the columns are {', '.join(names)}"
             raise GoldError("no column of a rater is called so", path=path, field=pattern, hint=hint)
@@ -49,6 +52,12 @@ def _matching_names(pattern: str, names: Sequence[str]) -> list[str]:
         return [pattern]
     expression = re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".")
     return [name for name in names if re.fullmatch(expression, name)]
+
+
+def _without_parts(names: Sequence[str], columns: Collection[str]) -> list[str]:
+    """Return the names without the paths into columns that are among them, such as ``labels_ann.0`` of a list."""
+    wholes = tuple(f"{name}." for name in names)
+    return [name for name in names if name in columns or not name.startswith(wholes)]
 
 
 def _starred_part(name: str, pattern: str) -> str:

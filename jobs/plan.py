@@ -198,6 +198,10 @@ class Plan:
             settings["tokens_per_row"] = self.tokens_per_row
         if self.start is not None:
             settings["start"] = self.start.sha256
+        if self.settings.sampling.weights is not None:
+            settings["weights"] = dict(self.settings.sampling.weights)
+        if self.gold.keeps_groups:
+            settings["keep_groups"] = True
         return settings
 
     @cached_property
@@ -219,8 +223,17 @@ class Plan:
             "definition": judge,
             "budget": vars(self.budget),
             "beside": [log.sha256 for log in self.beside],
+            **self._ratings(),
         }
         return text_hash(json.dumps(content, sort_keys=True, default=str))
+
+    def _ratings(self) -> dict[str, object]:
+        """Return the rule and the labels of several raters, on which the scores of people rest; empty without any."""
+        ratings: dict[str, object] = {}
+        for name, gold in (("gold", self.gold), ("holdout", self.holdout)):
+            if gold is not None and gold.ratings_sha256 is not None:
+                ratings[name] = [gold.rule, gold.ratings_sha256]
+        return {"ratings": ratings} if ratings else {}
 
     @property
     def optimizer_name(self) -> str:

@@ -135,6 +135,7 @@ class ModelCard(Part):
     name: str = ""
     api_base: str | None = None
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    top_p: Annotated[float, Field(ge=0, le=1)] | None = None
     max_tokens: Annotated[int, Field(ge=1)] | None = None
     seed: Count | None = None
     reasoning_effort: Effort | None = None

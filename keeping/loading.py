@@ -161,7 +161,7 @@ def proven_model(card: "ModelCard", settings: Model) -> Model:
         return replace(settings, name=OFFLINE)
     proven = vars(card.model())
     values: dict[str, Any] = {"name": card.name, "seed": settings.seed or card.seed or 0}
-    for name in ("api_base", "temperature", "max_tokens", "reasoning_effort", "body"):
+    for name in ("api_base", "temperature", "top_p", "max_tokens", "reasoning_effort", "body"):
         if getattr(settings, name) in (None, ()):
             values[name] = proven[name]
     return replace(settings, **values)

@@ -1,6 +1,6 @@
 """Several columns of raters in one file: found, merged by one rule, and kept in the judge's file."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -408,3 +408,24 @@ def test_raters_of_items_of_a_list_are_found_by_a_pattern(made: str) -> None:
     gold = Gold.load(rows, made, raters="sentences[].label_*", mapping={"sentences[].text": "reply"})
     assert {rater for case in gold.cases for rater in case.ratings} == {"ann", "bob"}
     assert len(gold.cases) + len(gold.ambiguous) == 60
+
+
+LISTS_OF_RATERS: Mapping[str, tuple[Callable[[list[str]], dict[str, object]], str | Sequence[str]]] = {
+    "a pattern": (lambda labels: {f"labels_{name}": labels for name in "ab"}, "labels_*"),
+    "names": (lambda labels: {f"labels_{name}": labels for name in "ab"}, ("labels_a", "labels_b")),
+    "a pattern within a column": (lambda labels: {"given": dict.fromkeys("ab", labels)}, "given.*"),
+    "names within a column": (lambda labels: {"given": dict.fromkeys("ab", labels)}, ("given.a", "given.b")),
+    "a column beside": (lambda labels: {"by": labels, "by.b": labels}, "by*"),
+}
+
+
+@pytest.mark.parametrize("kind", LISTS_OF_RATERS)
+def test_raters_give_a_list_of_labels_for_each_row(kind: str) -> None:
+    columns_of, raters = LISTS_OF_RATERS[kind]
+    rows = []
+    for number in range(4):
+        inputs = {"reference": f"r{number}", "dialogue": "", "sentences": ["One.", f"Two {number}."]}
+        rows.append({**inputs, **columns_of(["faithful", "misleading"])})
+    gold = Gold.of(rows, "cognibench", raters=raters)
+    assert [case.gold for case in gold.cases] == [("faithful", "misleading")] * 4
+    assert {len(case.ratings) for case in gold.cases} == {2}
