@@ -3,6 +3,7 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from shlex import quote
 
 from ..errors import GoldError, suggest_name
 from .columns import LABEL_WORDS, PEOPLE_WORDS, are_labels, given_by, is_number, is_silent, label_text
@@ -152,3 +153,13 @@ def _rows_by_label(rows: Sequence[Mapping[str, object]], name: str) -> Counter[s
         if not is_silent(label):
             counts[label] += 1
     return counts
+
+
+def raters_option(columns: Sequence[str], all_columns: Iterable[str]) -> str:
+    """Return the option that names columns of raters: by a pattern that only they match, else one by one."""
+    stem = re.sub(r"[^\W_]*$", "", columns[0])  # without its last word
+    pattern = f"{stem}*"
+    names = ",".join(columns)
+    if stem and _matching_names(pattern, list(all_columns)) == list(columns):
+        names = pattern
+    return f"--raters {quote(names)}"

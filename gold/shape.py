@@ -25,7 +25,7 @@ from .columns import (
 )
 from .files import Row
 from .paths import flat, has_column, paths_within, read_path, rows_within
-from .rater_columns import find_rater_columns, hold_same_labels, match_rater_columns
+from .rater_columns import find_rater_columns, hold_same_labels, match_rater_columns, raters_option
 from .rows import is_rating
 from .sources import OnBad, read, refuse
 
@@ -311,10 +311,10 @@ def _no_clear_columns(
         if hold_same_labels(table.flat_rows, [column], fits):
             fitting_columns.append(column)
     if list(unclear) == ["label"] and len(fitting_columns) > 1:
-        names = ",".join(fitting_columns)
         hint = f"say which: {options}"
         if hold_same_labels(table.flat_rows, fitting_columns, fits):
-            hint += f", or --raters {quote(names)} if each holds the labels of one rater"
+            option = raters_option(fitting_columns, table.names)
+            hint += f", or {option} if each holds the labels of one rater"
         together = ", ".join(fitting_columns)
         hint += f"; to judge {together} together, write a judge with a field for each (docs/own-judge.md)"
     if "label" in unclear and _available_names(columns.values(), table.names).issuperset(_CHOICE):

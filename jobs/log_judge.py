@@ -18,6 +18,7 @@ from ..gold.columns import choose_label_column, is_silent, label_candidates
 from ..gold.files import Row
 from ..gold.goldset import Gold
 from ..gold.mapping import RowMapping
+from ..gold.rater_columns import hold_same_labels, raters_option
 from ..gold.rows import is_rating
 from ..keeping.logs import LogReference
 from ..programs.judge import Judge
@@ -129,8 +130,14 @@ def _find_label_column(rows: Sequence[Row], log_columns: Sequence[str], path: st
     if len(label_columns) == 1:
         return label_columns[0]
     hint = "say which one it is: --column THEIRS=label"
-    if len(label_columns) > 1:
-        hint += f", or --raters {quote(','.join(label_columns))} if each holds the labels of one rater"
+    if len(label_columns) > 1 and hold_same_labels(rows, label_columns, lambda labels: True):
+        hint += f", or {raters_option(label_columns, columns)} if each holds the labels of one rater"
+    elif label_columns:
+        first = label_columns[0]
+        hint = (
+            f"say which one it is: --column {quote(f'{first}=label')} (a criterion: {quote(f'recorded:LOG#{first}')}); "
+            "or score all criteria with a judge that gives them: jurist compare JUDGE recorded:LOG --gold F"
+        )
     problem = f"which column holds the answers is not clear: it has {', '.join(columns)}"
     raise GoldError(problem, path=path, hint=hint)
 

@@ -260,7 +260,7 @@ def test_a_log_is_scored_on_merged_labels_too() -> None:
         Path("log.jsonl"), [{"reply": row["reply"], "verdict": row["label_ann"]} for row in reply_rows()]
     )
     refused = cli("evaluate", "recorded:log.jsonl", "--gold", "labels.jsonl")
-    assert "--raters label_ann,label_bob,label_cho" in refused.err
+    assert "--raters 'label_*'" in refused.err
     done = ok("evaluate", "recorded:log.jsonl", "--gold", "labels.jsonl", "--raters", "label_*", "--json")
     assert (done.json["cases"], done.json["scores"]["accuracy"]["value"]) == (54, 1.0)
 

@@ -1,6 +1,7 @@
 """Logs of other tools held against labels: other words, replies in cells, empty cells, repeated rows, column names."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -188,3 +189,53 @@ def test_photos_with_several_captions_are_told_apart() -> None:
     done = evaluated(gold, gold)
     assert done.code == 0
     assert done.json["counts"]["units"]["answered"] == 24
+
+
+UNCLEAR: dict[str, tuple[dict[str, Sequence[str]], str]] = {
+    # columns with their labels, what the error says
+    "raters": (
+        {"label_ann": "yn", "label_bob": "yn", "label_cho": "yn"},
+        "or --raters 'label_*' if each holds",
+    ),
+    "raters, and more": (
+        {"who ann": "yn", "who bob": "yn", "who cares": "rs"},
+        "--column 'who ann=label'",
+    ),
+    "raters by name": ({"ann": "yn", "bob": "yn", "cho": "yn"}, "or --raters ann,bob,cho if each holds"),
+    "criteria": (
+        {"solved": "yn", "tone": "rs"},
+        "--column solved=label (a criterion: 'recorded:LOG#solved')",
+    ),
+    "one criterion of several": (
+        {"solved": "yn", "tone": "rs"},
+        "jurist compare JUDGE recorded:LOG --gold F",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", UNCLEAR)
+def test_columns_that_may_hold_the_answers_are_named_as_what_they_are(kind: str) -> None:
+    columns, words = UNCLEAR[kind]
+    gold: list[dict[str, Any]] = []
+    for n in range(COUNT):
+        row = {name: value for name, value in labelled(n).items() if name != "verdict"}
+        gold.append(
+            row
+            | {name: labels[(n // (place + 1)) % 2] for place, (name, labels) in enumerate(columns.items())}
+        )
+    refused = evaluated(gold, [{**row, "verdict": "y"} for row in gold])
+    assert refused.code == 1
+    assert words in refused.err, refused.err
+    assert ("--raters" in refused.err) == ("--raters" in words)
+
+
+def test_one_of_several_criteria_is_scored_as_the_error_says() -> None:
+    gold = []
+    for n in range(COUNT):
+        gold.append({**labelled(n), "verdict": "yn"[n % 2], "tone": "rs"[n // 2 % 2]})
+    for row in gold:
+        row["solved"] = row.pop("verdict")
+    write_jsonl(Path("gold.jsonl"), gold)
+    write_jsonl(Path("log.jsonl"), gold)
+    done = ok("evaluate", "recorded:log.jsonl#solved", "--gold", "gold.jsonl", "--column", "solved=label")
+    assert "the column 'solved' of 12 rows" in done.out + done.err
