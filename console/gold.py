@@ -55,6 +55,7 @@ def check_command(options: CheckOptions) -> Result:
         rejects=rejects_of(options),
         seed=options.seed,
         shares=shares_of(options.split),
+        store=store,
     )
     body: list[Part] = list(checked_gold.parts())
     if not checked_gold.passed:

@@ -572,6 +572,11 @@ def _check_classes(gold: Gold, path: str) -> None:
             hint += f"or add the columns of the judge's raters: {', '.join(rater_columns)}"
         else:
             hint += "or name the columns of several raters: --raters 'label_*'"
+        if judge.answer.criteria:
+            field = next(iter(judge.answer.criteria))
+            column = gold.source_column(field)
+            names = ", ".join(map(repr, judge.answer.criteria))
+            hint = f"add a column for each criterion, {names}, or say which they are: --column THEIRS={field}"
         if any(_is_rated(case) for case in gold.ambiguous):
             hint = "no row has a majority of its raters: let more people label it, or name another rule with --merge"
         raise GoldError(f"none of the {gold.skipped} rows has a label", path=path, field=column, hint=hint)

@@ -233,6 +233,14 @@ class Split:
             facts.append(f"{plural(self.unmoved, 'group')} stayed where an earlier version had them")
         return "; ".join(facts)
 
+    @property
+    def stay_words(self) -> str:
+        """A note for who only tries the split on groups that an earlier version has in a part; empty without any."""
+        if not self.unmoved:
+            return ""
+        verb = "stays" if self.unmoved == 1 else "stay"
+        return f"{plural(self.unmoved, 'group')} {verb} where an earlier version had them"
+
     def part(self, name: Part) -> tuple[Case, ...]:
         """Return one part by its name."""
         return {"train": self.train, "dev": self.dev, "test": self.test}[name]

@@ -54,7 +54,7 @@ from ..programs.together import run_to_end
 from ..programs.verdicts import Verdict
 from ..report.views import artifact_html
 from .conclusion import Concluded, Contest, conclude, restore_proof
-from .plan import CALLS, Plan, check_showable, earlier_parts, foresee_compilation
+from .plan import CALLS, Plan, check_showable, foresee_compilation
 from .recorded import read_logs_beside
 from .sealed_rows import foresee_proof_opening
 from .surface import (
@@ -286,7 +286,7 @@ def compile(
         task=task,
         tokens_per_row=tokens_per_row,
         seed=seed,
-        earlier=earlier_parts(surface.store, resolved, seed, shares, holdout=holdout is not None),
+        earlier=surface.store.earlier_parts(resolved.name, seed, shares, holdout=holdout is not None),
         model=fit.model,
         prompt_model=proposer,
         budget=limits,

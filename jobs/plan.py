@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
@@ -19,9 +19,8 @@ from ..evaluation.proof import level_of
 from ..gold.goldset import Gold
 from ..gold.leaks import check_leaks
 from ..gold.raters import ceiling_of, rated_in_test
-from ..gold.splits import Split, checked_shares, near_groups_words, shared_hint
+from ..gold.splits import Split, near_groups_words, shared_hint
 from ..keeping.artifact_card import Artifact
-from ..keeping.artifacts import Store
 from ..keeping.card_parts import describe_model
 from ..keeping.loading import choose_verifier
 from ..keeping.logs import Log
@@ -348,28 +347,6 @@ class Plan:
             requests_per_call=self.requests_per_call,
             sink=sink,
         )
-
-
-def earlier_parts(
-    store: Store, judge: Judge, seed: int, shares: Sequence[float] | None, *, holdout: bool = False
-) -> dict[str, str]:
-    """Return the part of each group (by a hash) in earlier versions of the same seed, shares and kind of test."""
-    rounded_shares = None
-    if shares is not None:
-        rounded_shares = _rounded(checked_shares(shares))
-    parts: dict[str, str] = {}
-    for version in reversed(store.list(judge.name)):
-        card = version.about
-        if card.optimizer.seed != seed or bool(card.gold.holdout) != holdout:
-            continue
-        if rounded_shares is None or rounded_shares == _rounded(card.gold.shares):
-            parts = {**card.parts, **parts}
-    return parts
-
-
-def _rounded(shares: Sequence[float]) -> list[float]:
-    """Return shares as they are compared: to six digits."""
-    return [round(share, 6) for share in shares]
 
 
 def check_showable(split: Split, gold: Gold, level: float, hint: str = "") -> None:

@@ -217,6 +217,19 @@ class Store:
         return artifacts
 
     @checked
+    def earlier_parts(
+        self, judge: str, seed: int, shares: Sequence[float] | None, *, holdout: bool = False
+    ) -> dict[str, str]:
+        """Return the part of each group (by a hash) in earlier versions of the same seed, shares and kind of test."""
+        parts: dict[str, str] = {}
+        for version in reversed(self.list(judge)):
+            card = version.about
+            if card.optimizer.seed != seed or bool(card.gold.holdout) != holdout:
+                continue
+            if shares is None or _rounded(shares) == _rounded(card.gold.shares):
+                parts = {**card.parts, **parts}
+        return parts
+
     def verify(self, ref: str | None = None) -> Sequence[Problem]:
         """Return the faults of all artifacts, of one judge's (``JUDGE``), or of one (``JUDGE@V``).
 
@@ -354,6 +367,11 @@ class Store:
             faults=faults,
             extras=sealed.extras + addition_faults,
         )
+
+
+def _rounded(shares: Sequence[float]) -> list[float]:
+    """Return shares as they are compared: to six digits."""
+    return [round(share, 6) for share in shares]
 
 
 def key_of_measurement(file: str, entry: Mapping[str, object]) -> list[object]:

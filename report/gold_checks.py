@@ -166,6 +166,7 @@ class GoldCheck(Shown):
         loaded: the gold set; ``None`` where no row can be used.
         near_test: rows of the test that nearly repeat what an optimizer sees.
         near_words: a note on these rows; empty without any.
+        stay_words: a note on groups that stay in the part of an earlier version; empty without any.
     """
 
     facts: Mapping[str, Any]
@@ -175,6 +176,7 @@ class GoldCheck(Shown):
     loaded: Gold | None
     near_test: int = 0
     near_words: str = ""
+    stay_words: str = ""
 
     @property
     def passed(self) -> bool:
@@ -193,8 +195,9 @@ class GoldCheck(Shown):
             notes = list(self.notes)
             if not notes and not self.error:
                 notes = ["no problem found"]
-            if self.near_words:
-                notes.append(self.near_words)
+            for words in (self.near_words, self.stay_words):
+                if words:
+                    notes.append(words)
             separator = ": " if not self.error else "; "
             parts.append(f"{self.loaded.name}{separator}{'; '.join(notes)}".removesuffix("; "))
             parts.append(_fact_table(self.facts))
@@ -242,8 +245,8 @@ def check_gold(
         judge: whose rows they are, or its name.
         mapping, raters, merge: see :meth:`jurist.Gold.load`.
         rejects: takes the rows that cannot be used, which are then no error; default: they are one.
-        seed, shares: of the split.
-        store: where the judge is found, if it is that of an artifact.
+        seed, shares: of the split, in which groups stay in the part that earlier versions of the store had them in.
+        store: where these versions are, and the judge, if it is that of an artifact.
     """
     judge_of_rows = _judge_of(judge, store)
     collected = Rejects() if rejects is None else rejects
@@ -264,7 +267,8 @@ def check_gold(
     notes = tuple(_list_gold_notes(loaded, collected))
     problems = tuple(collected.problems()) if collected.count else ()
     try:
-        parts = loaded.split(seed, shares)
+        earlier = _opened(store).earlier_parts(loaded.judge.name, seed, shares)
+        parts = loaded.split(seed, shares, earlier=earlier)
     except GoldError as error:
         # The rows could be read: what is known of them may say why they cannot be split.
         return GoldCheck(facts=facts, problems=problems, notes=notes, error=str(error), loaded=loaded)
@@ -277,6 +281,7 @@ def check_gold(
         loaded=loaded,
         near_test=parts.copies,
         near_words=parts.near_words,
+        stay_words=parts.stay_words,
     )
 
 
@@ -342,10 +347,16 @@ def _judge_of(judge: str | Judge, store: StoreLike) -> Judge:
     """Return a judge as it is, or the one of this name."""
     if isinstance(judge, Judge):
         return judge
-    opened = store if isinstance(store, Store) else Store(None if store is None else os.fspath(store))
     from ..keeping.naming import find_judge  # DSPy is not loaded to read gold of a judge at hand
 
-    return find_judge(judge, opened)
+    return find_judge(judge, _opened(store))
+
+
+def _opened(store: StoreLike) -> Store:
+    """Return a store as it is, or the one in this folder."""
+    if isinstance(store, Store):
+        return store
+    return Store(None if store is None else os.fspath(store))
 
 
 def _list_gold_notes(gold: Gold, rejects: Rejects) -> list[str]:

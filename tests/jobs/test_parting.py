@@ -8,7 +8,6 @@ from small import FAST, claims, cli, ok, write_jsonl
 import jurist
 from jurist.errors import TooFewGroupsError
 from jurist.gold.goldset import Gold
-from jurist.jobs.plan import earlier_parts
 from jurist.keeping.artifacts import Store
 from jurist.programs.fect import FECT
 
@@ -19,14 +18,19 @@ def test_members_stay_where_the_version_before_had_them_and_new_groups_fill_up()
     ok("compile", "fect", "--gold", "gold.jsonl", *FAST)
     before = Store().load("fect@1").card["gold"]["parts"]
     write_jsonl(Path("gold.jsonl"), rows)
+    checked = ok("gold", "check", "fect", "gold.jsonl")
+    assert "24 groups stay where an earlier version had them" in checked.out
+    assert "split       train 36, dev 24, test 60" in checked.out
+    assert "stay" not in ok("gold", "check", "fect", "gold.jsonl", "--seed", "1").out
     done = ok("compile", "fect", "--gold", "gold.jsonl", *FAST)
+    assert "36 train, 24 dev and 60 test cases" in done.err
     after = Store().load("fect@2").card["gold"]["parts"]
     assert "24 groups stayed where an earlier version had them" in done.err
     assert all(set(before[part]) <= set(after[part]) for part in before)
     assert {part: len(names) for part, names in after.items()} == {"train": 12, "dev": 8, "test": 20}
-    assert len(earlier_parts(Store(), FECT, 0, None)) == 40
-    assert not earlier_parts(Store(), FECT, 1, None)
-    assert not earlier_parts(Store(), FECT, 0, (0.5, 0.2, 0.3))
+    assert len(Store().earlier_parts("fect", 0, None)) == 40
+    assert not Store().earlier_parts("fect", 1, None)
+    assert not Store().earlier_parts("fect", 0, (0.5, 0.2, 0.3))
 
 
 def test_a_test_that_can_show_nothing_ends_before_anything_is_spent() -> None:

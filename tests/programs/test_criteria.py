@@ -110,6 +110,15 @@ def test_an_unknown_label_is_named_with_its_column(tmp_path: Path) -> None:
     assert "tone" in done.err
 
 
+def test_rows_without_labels_are_told_the_column_of_each_criterion() -> None:
+    write_jsonl(Path("new.jsonl"), [INPUTS])
+    done = cli("gate", "desk.py:judge:basic", "--gold", "new.jsonl", "--min", "accuracy=0.5")
+    assert done.code == 1
+    assert "field 'grounded': none of the 1 rows has a label; " in done.err
+    assert "add a column for each criterion, 'grounded', 'action', 'tone', or say which they are" in done.err
+    assert "'criteria'" not in done.err
+
+
 VALUES = st.tuples(
     st.sampled_from([None, "true", "false"]),
     st.sampled_from([None, "send", "edit", "hold"]),
