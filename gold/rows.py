@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 from ..cases import Case, Value, Values
 from ..errors import GoldError
 from ..text.images import ImageReference
-from ..text.turns import as_text
+from ..text.turns import as_text, read_text
 from .files import Place, Row
 
 if TYPE_CHECKING:
@@ -491,6 +491,21 @@ def _read_cells(row: Row, infos: Mapping[str, FieldInfo], *, is_text: bool) -> N
             if is_plain_column and isinstance(json_value, str):
                 continue  # a column that is not read travels as it is
             row[key] = json_value
+        elif is_text and info and _takes_messages(info):
+            row[key] = messages_or_text(value)
+
+
+def _takes_messages(info: FieldInfo) -> bool:
+    """True for a field of the type ``Text``, which joins a list of chat messages into one text."""
+    return any(getattr(part, "func", None) is read_text for part in info.metadata)
+
+
+def messages_or_text(value: Any) -> Any:
+    """Return the list of chat messages that a cell holds as JSON; any other value as it is."""
+    content = cell(value)
+    if isinstance(content, list) and as_text(content) is not content:
+        return content
+    return value
 
 
 def _gather_ratings(row: Row, place: Place) -> None:

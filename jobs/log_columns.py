@@ -11,13 +11,14 @@ from ..evaluation.scores import pointed
 from ..gold.files import Row
 from ..gold.goldset import Gold
 from ..gold.paths import flat
-from ..gold.rows import REASON
+from ..gold.rows import REASON, messages_or_text
 from ..gold.sources import read
 from ..keeping.loading import CHANGED
 from ..keeping.logs import LogReference
 from ..keeping.naming import BASIC
 from ..programs.judge import Judge
 from ..runs.outputs import lines_in
+from ..text.turns import as_text
 from ..text.wording import normalised
 
 ID_COLUMNS = ("id", "case_id", "row_id", "example_id", "trace_id", "request_id", "uid", "case")
@@ -73,8 +74,9 @@ def iterate_flat_rows(path: str) -> Iterator[Row]:
 
 
 def add_nested_values(row: Row) -> Row:
-    """Return a row that has its nested values under their paths, too."""
-    return {**row, **dict(flat(row))}
+    """Return a row that has its nested values under their paths, too, and chat messages as text."""
+    nested = {**row, **dict(flat(row))}
+    return {name: _join_messages(value) for name, value in nested.items()}
 
 
 def is_line_of_run(row: Row) -> bool:
@@ -229,9 +231,16 @@ def match_text(value: object) -> str:
     """Return a value as text that is compared between a log and gold; empty for none."""
     if value is None:
         return ""
-    if isinstance(value, str):
-        return normalised(value)
-    return str(value)
+    text = _join_messages(value)
+    if isinstance(text, str):
+        return normalised(text)
+    return str(text)
+
+
+def _join_messages(value: object) -> object:
+    """Return chat messages, in a list or in a cell, as the text that gold has for them; any other value as it is."""
+    content = messages_or_text(value)
+    return as_text(content) if isinstance(content, list) else value
 
 
 def cell_text(value: object) -> str:

@@ -23,7 +23,7 @@ from ..gold.rows import is_rating
 from ..keeping.logs import LogReference
 from ..programs.judge import Judge
 from ..programs.records import records
-from ..text.turns import as_text
+from ..text.turns import Text
 from ..text.wording import plain_spelling
 from .log_columns import (
     DESCRIBING_COLUMNS,
@@ -342,7 +342,7 @@ def _make_judge(inputs: Sequence[str], label_column: str, answer: _InferredAnswe
 
 def _allow_empty_cells(judge: Judge) -> Judge:
     """Return a judge of which a row may leave inputs out: a log is held against rows as they are."""
-    optional_text = (Annotated[str, pydantic.BeforeValidator(_text_or_empty)], "")
+    optional_text = (Annotated[Text, pydantic.BeforeValidator(_empty_for_none)], "")
     optional: dict[str, Any] = dict.fromkeys(judge.input_fields, optional_text)
     model = pydantic.create_model("RecordedRow", __base__=judge.row_model, **optional)
 
@@ -357,5 +357,5 @@ def _allow_empty_cells(judge: Judge) -> Judge:
     return replace(judge, rows=model, to_case=make_case)
 
 
-def _text_or_empty(value: object) -> object:
-    return "" if value is None else as_text(value)
+def _empty_for_none(value: object) -> object:
+    return "" if value is None else value
