@@ -25,7 +25,7 @@ from dspy.lm15 import CacheConfig, Config, Reasoning, Request, Response, Thinkin
 from ..arguments.groups import Endpoint as EndpointSettings
 from ..arguments.groups import Prices
 from ..arguments.names import EXAMPLE_MODEL
-from ..errors import UsageError, check_types
+from ..errors import Seed, UsageError, check_types
 from .channel import CallContext, Channel, InnerEngine
 from .conversion import answer_of, as_ended, reply_text, without_key
 from .direct import Direct, wait_in_thread
@@ -122,7 +122,7 @@ class Model(EndpointSettings):
     """
 
     name: str = field(default=OFFLINE, kw_only=False)
-    seed: int = 0
+    seed: Seed = 0
     members: "tuple[Model, ...]" = ()
     terms: "tuple[Model, ...]" = field(default=(), compare=False)
 

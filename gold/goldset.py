@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ..cases import ROWS, Case, Value
-from ..errors import EmptyInputError, GoldError, UnknownJudgeError, checked, plural
+from ..errors import EmptyInputError, GoldError, Seed, UnknownJudgeError, checked, plural
 from ..evaluation.votes import Rule
 from ..programs.catalogue import find
 from ..programs.judge import Judge
@@ -162,7 +162,28 @@ class Gold(GoldData):
             builder = _Builder(judge, names, rejected, labelled=labelled, strict=rejects is None)
             return builder.build([reading], source=name)
 
-    split = split_gold
+    @checked
+    def split(
+        self,
+        seed: Seed,
+        shares: Sequence[float] | None = None,
+        *,
+        earlier: Mapping[str, str] | None = None,
+        holdout: GoldData | None = None,
+    ) -> Split:
+        """Return the labelled cases in three parts, each group whole in one of them.
+
+        Args:
+            seed: draws the order of the groups.
+            shares: of train, dev and test; default: those of the judge, else by the number of labelled cases.
+            earlier: hash of a group -> the part in which an earlier version had it.
+            holdout: a gold set that is the test, in place of a part of this one.
+
+        Raises:
+            UsageError: the seed is no whole number from 0 to 4294967295.
+            GoldError: the groups are too few, or a part lacks labels that the judge needs.
+        """
+        return split_gold(self, seed, shares, earlier=earlier, holdout=holdout)
 
 
 def _rows_in_python(judge: Judge, rows: Any, name: str) -> list[Row]:

@@ -273,18 +273,7 @@ def split_gold(
     earlier: Mapping[str, str] | None = None,
     holdout: GoldData | None = None,
 ) -> Split:
-    """Return the labelled cases of a gold set in three parts, each group whole in one of them.
-
-    Args:
-        gold: the gold set.
-        seed: draws the order of the groups.
-        shares: of train, dev and test; default: those of the judge, else by the number of labelled cases.
-        earlier: hash of a group -> the part in which an earlier version had it.
-        holdout: a gold set that is the test, in place of a part of ``gold``.
-
-    Raises:
-        GoldError: the groups are too few, or a part lacks labels that the judge needs.
-    """
+    """Return the labelled cases of a gold set in three parts, as :meth:`jurist.Gold.split` does."""
     judge = gold.settled
     cases = [case for case in gold.cases if case.labels]
     case_shares = checked_shares(shares or gold.judge.shares or default_shares(len(cases)))

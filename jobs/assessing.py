@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from importlib import import_module
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
 from ..cases import Case
@@ -389,6 +390,7 @@ _OPTIONS_OF_KINDS = ("calibration", "fact_judge", "per_cell", "unanswered", "rej
 
 def plan_assessment(request: AssessmentRequest) -> Assessment:
     """Return the assessment of a request: the rows of its benchmark decide the kind."""
+    request = replace(request, benchmark=_file_of(request.benchmark))
     kind = _kind_of(request.benchmark)
     defaults = {item.name: item.default for item in fields(AssessmentRequest)}
     for name in _OPTIONS_OF_KINDS:
@@ -396,6 +398,12 @@ def plan_assessment(request: AssessmentRequest) -> Assessment:
             flag = "--" + name.replace("_", "-")
             raise UsageError(f"{flag} does not apply to {request.benchmark}", hint=f"leave out {flag}")
     return kind.plan(request)
+
+
+def _file_of(benchmark: str) -> str:
+    """Return the items in a folder that ``generate`` wrote, whose other files hold no items; else what was named."""
+    file = Path(benchmark) / "benchmark.jsonl"
+    return str(file) if file.is_file() else benchmark
 
 
 def _kind_of(benchmark: str) -> BenchmarkKind:

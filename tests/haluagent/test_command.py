@@ -82,6 +82,8 @@ def test_what_is_made_adds_up_and_is_assessed():
     for judge in VERIFIERS:  # what people label to see how far verification can be trusted (Table 2)
         assert len(Gold.load("bench/verified.jsonl", judge, labelled=False).cases)
     done = ok("assess", "offline", "--benchmark", "bench/benchmark.jsonl", "--json")
+    of_folder = jurist.assess("offline", "bench")  # beside it are files of other rows, and an empty one
+    assert of_folder.answers == jurist.assess("offline", "bench/benchmark.jsonl").answers
     (model,) = done.json["models"]
     assert model["items"] == len(items)
     assert set(model["formats"]) <= {"generative", "single-choice", "true-false"}

@@ -1,5 +1,6 @@
 """Counts and seeds of public functions: one line refuses those that cannot be, before anything is read or asked."""
 
+import dataclasses
 import inspect
 from collections.abc import Callable
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
@@ -51,6 +52,9 @@ def test_a_count_below_one_is_refused(function: Callable[..., Any], name: str, v
 SEEDED: dict[Callable[..., Any], tuple[Any, ...]] = {
     jurist.cascade: (["fect:basic", "fect-3d:basic"], "fect-mini"),
     jurist.check_gold: ("fect-mini", "fect"),
+    jurist.table: ("cognibench-3",),
+    jurist.Gold.split: (jurist.Gold.load("fect-mini", "fect"),),
+    jurist.Model: ("openai/a",),
 }
 for FUNCTION in OF_FUNCTIONS:
     if "seed" in inspect.signature(FUNCTION).parameters:
@@ -63,6 +67,25 @@ def test_a_seed_is_one_that_numpy_takes(function: Callable[..., Any], seed: int)
     with pytest.raises(UsageError) as caught:
         function(*SEEDED[function], seed=seed)
     assert str(caught.value) == f"seed={seed} is not possible; give a whole number from 0 to {2**32 - 1}"
+
+
+def functions_with_seed() -> set[Callable[..., Any]]:
+    """Return the public functions, classes and methods that take a seed."""
+    seeded: set[Callable[..., Any]] = set()
+    for name in jurist.__all__:
+        value = getattr(jurist, name)
+        members = {name: value}
+        if inspect.isclass(value):
+            members |= {key: member for key, member in vars(value).items() if key[0] != "_"}
+        for function in members.values():
+            is_python = inspect.isfunction(function) or dataclasses.is_dataclass(function)
+            if is_python and "seed" in inspect.signature(function).parameters:
+                seeded.add(function)
+    return seeded
+
+
+def test_every_public_seed_is_in_the_table() -> None:
+    assert functions_with_seed() == set(SEEDED)
 
 
 @pytest.mark.parametrize("function", OF_FUNCTIONS)
