@@ -12,7 +12,7 @@ from ..errors import GoldError, JudgeError, UsageError, words_of_counts
 from ..gold.goldset import Gold, describe
 from ..gold.mapping import RowMapping
 from ..gold.rejects import Rejects
-from ..gold.shape import Shape, scale_of, shape_of, sides, sides_by_number
+from ..gold.shape import Shape, scale_of, shape_of, sides, sides_by_name, sides_by_number
 from ..gold.sources import OnBad, refuse
 from ..gold.writing import json_text
 from ..jobs.exporting import exported, make_training
@@ -81,6 +81,13 @@ def new_judge(options: NewOptions) -> Result:
     body: list[Part] = [f"{judge.name} written to {output}: inputs {inputs}; {answer.words}"]
     if gold and shape:
         body.extend(_gold_lines(gold, shape, rejects))
+    pair = sides_by_name(judge.answer.scale.choices, prompt.variables)
+    if pair and not options.labels and judge.answer.presentations == 1:
+        first, second = pair
+        body.append(
+            f"its labels seem to say which of {first} and {second} is better: for a judge asked in both orders, "
+            f"write it anew with --prefer {first},{second}"
+        )
     return Result(
         data={
             "judge": judge.name,

@@ -394,6 +394,20 @@ def sides_by_number(labels: Sequence[str], inputs: Sequence[str]) -> list[str]:
     """Return the two inputs that numbers up to 2 may be a preference between; none where they are no such numbers."""
     if not labels or not set(labels) <= {"0", "1", "2"}:
         return []
+    return _sides_of_inputs(inputs)
+
+
+def sides_by_name(labels: Sequence[str], inputs: Sequence[str]) -> list[str]:
+    """Return the two inputs that labels such as A, B and tie are a preference between; none for other labels."""
+    pair = _sides_of_inputs(inputs)
+    named_sides = {_side_of_label(label, pair) for label in labels}
+    if named_sides in ({"first", "second"}, {"first", "second", "tie"}):
+        return pair
+    return []
+
+
+def _sides_of_inputs(inputs: Sequence[str]) -> list[str]:
+    """Return the first two inputs whose names differ by the words of two sides; none without such names."""
     for first, second in pairwise(inputs):
         for first_word, second_word in _SIDE_WORDS.items():
             if _differ_by(first, second, first_word, second_word):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small import write_jsonl
+from small import ok, write_jsonl
 
 from jurist.errors import GoldError
 from jurist.gold.shape import Shape, scale_of, shape_of, sides_by_number
@@ -287,3 +287,35 @@ PAIRS = {
 @pytest.mark.parametrize(("labels", "inputs"), PAIRS)
 def test_numbers_beside_a_pair_may_be_a_preference(labels: str, inputs: str) -> None:
     assert sides_by_number(labels.split(), inputs.split()) == PAIRS[labels, inputs]
+
+
+NAMED_SIDES = {
+    ("A B both tie", "question answer_a answer_b"): ["answer_a", "answer_b"],
+    ("model_a model_b", "response1 response2"): ["response1", "response2"],
+    ("first second", "answer_a answer_b"): ["answer_a", "answer_b"],
+    ("A B neither-nor", "answer_a answer_b"): [],
+    ("A tie", "answer_a answer_b"): [],
+    ("A B", "policy reply"): [],
+    ("send hold", "answer_a answer_b"): [],
+}
+
+
+@pytest.mark.parametrize(("labels", "inputs"), NAMED_SIDES)
+def test_new_names_prefer_where_labels_name_the_sides_of_a_pair(labels: str, inputs: str) -> None:
+    names, pair = inputs.split(), NAMED_SIDES[labels, inputs]
+    words = labels.split()
+    Path("pair.md").write_text("Which is right?\n" + "\n".join(f"{{{{{name}}}}}" for name in names), "utf-8")
+    rows = []
+    for n in range(COUNT):
+        rows.append({name: f"{name} {n}" for name in names} | {"better": words[n % len(words)]})
+    write_jsonl(Path("rows.jsonl"), rows)
+    command = ("new", "pair-check", "--from", "pair.md", "--gold", "rows.jsonl", "--column", "better=label")
+    done = ok(*command)
+    option = f"--prefer {','.join(pair)}"
+    assert (option in done.out) == bool(pair)
+    assert pair or "--prefer" not in done.out
+    if pair:
+        Path("pair_check.py").unlink()
+        again = ok(*command, *option.split())
+        assert "which of" in again.out
+        assert "--prefer" not in again.out
