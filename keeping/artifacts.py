@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..cases import text_hash
 from ..engines.model_names import same_model
-from ..errors import ArtifactError, UsageError, checked
+from ..errors import ArtifactError, Seed, UsageError, checked
 from ..text.redaction import publishable
 from .artifact_card import RESTORE, Artifact
 from .sealing import (
@@ -218,7 +218,7 @@ class Store:
 
     @checked
     def earlier_parts(
-        self, judge: str, seed: int, shares: Sequence[float] | None, *, holdout: bool = False
+        self, judge: str, seed: Seed, shares: Sequence[float] | None, *, holdout: bool = False
     ) -> dict[str, str]:
         """Return the part of each group (by a hash) in earlier versions of the same seed, shares and kind of test."""
         parts: dict[str, str] = {}

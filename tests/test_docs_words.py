@@ -1,5 +1,6 @@
 """The words of the documentation: plain sentences, few private words, and no more pages than people read."""
 
+import importlib
 import importlib.util
 import re
 import tomllib
@@ -8,6 +9,8 @@ from typing import Any
 
 import pytest
 from pages import ROOT, pages
+
+import jurist
 
 PAGES = [*pages(), ROOT / "SKILL.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 DOCS = [page for page in PAGES if page.parent == ROOT / "docs"]
@@ -160,3 +163,32 @@ def test_nouns_of_the_code_are_forty() -> None:
 )
 def test_the_first_use_of_a_private_word_leads_to_the_glossary(page: str, linked: str) -> None:
     assert glossary().link_first_uses(page, ["gold", "opening"]) == linked
+
+
+DOTTED = re.compile(r"(?<![\w./-])jurist((?:\.[A-Za-z_]\w*)+)")
+ENTRY_POINTS = {"jurist.judges", "jurist.optimizers", "jurist.exports", "jurist.readers"}
+FILES = {"toml", "fish"}
+"""What ends a name that is a file's."""
+
+
+@pytest.mark.parametrize("page", [*DOCS, ROOT / "README.md", ROOT / "SKILL.md"], ids=lambda page: page.stem)
+def test_a_dotted_name_is_there_after_import_jurist_or_is_a_module(page: Path) -> None:
+    lines = [line for line in page.read_text(encoding="utf-8").splitlines() if not line.startswith(":::")]
+    missing = []
+    for name in sorted(set(DOTTED.findall("\n".join(lines)))):
+        first, *rest = name[1:].split(".")
+        if first in FILES or f"jurist{name}" in ENTRY_POINTS:
+            continue
+        if first not in jurist.__all__:
+            try:
+                importlib.import_module(f"jurist{name}")
+            except ImportError:
+                missing.append(name)
+            continue
+        value: object = getattr(jurist, first)
+        for part in rest:
+            if not hasattr(value, part):
+                missing.append(name)
+                break
+            value = getattr(value, part)
+    assert not missing

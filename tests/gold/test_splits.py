@@ -46,12 +46,13 @@ def known(split: Split) -> Mapping[str, str]:
     return {name: part for part, names in split.to_card().items() for name in names}
 
 
+_SEEDS = st.integers(0, 2**32 - 1)
 _SIZES = st.lists(st.integers(1, 30), min_size=3, max_size=40)
 _WEIGHTS = st.tuples(*[st.floats(0.2, 1)] * 3)
 
 
 @settings(max_examples=12)
-@given(_SIZES, st.integers(), _WEIGHTS, st.randoms(use_true_random=False))
+@given(_SIZES, _SEEDS, _WEIGHTS, st.randoms(use_true_random=False))
 def test_shares_are_exact_to_within_the_largest_group_in_any_order(
     sizes: list[int], seed: int, weights: tuple[float, float, float], random: Any
 ) -> None:
@@ -74,7 +75,7 @@ _NAMES = st.lists(st.text(min_size=1), unique=True, max_size=20)
 
 
 @settings(max_examples=15)
-@given(_NAMES, st.integers(), st.randoms(use_true_random=False))
+@given(_NAMES, _SEEDS, st.randoms(use_true_random=False))
 def test_no_case_moves_when_rows_are_added_to_a_split(names: list[str], seed: int, random: Any) -> None:
     first = Gold.of(MANY, CHECK).split(seed)
     before = where(first)
@@ -128,7 +129,7 @@ def test_the_test_hash_names_the_test_set_in_any_order() -> None:
     assert (one.seed, one.shares) == (1, (0.3, 0.2, 0.5))
 
 
-NONE = [(0.5, 0.5), (0.5, 0.5, 0), (1.2, -0.4, 0.2), (0.5, 0.2, 0.2), (float("nan"), 0.5, 0.5), "abc"]
+NONE = [(0.5, 0.5), (0.5, 0.5, 0), (1.2, -0.4, 0.2), (0.5, 0.2, 0.2), (float("nan"), 0.5, 0.5)]
 
 
 @pytest.mark.parametrize("shares", NONE)

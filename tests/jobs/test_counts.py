@@ -55,7 +55,9 @@ SEEDED: dict[Callable[..., Any], tuple[Any, ...]] = {
     jurist.table: ("cognibench-3",),
     jurist.Gold.split: (jurist.Gold.load("fect-mini", "fect"),),
     jurist.Model: ("openai/a",),
+    jurist.Store.earlier_parts: (jurist.Store("compiled"), "fect"),
 }
+NEEDED: dict[Callable[..., Any], dict[str, Any]] = {jurist.Store.earlier_parts: {"shares": None}}
 for FUNCTION in OF_FUNCTIONS:
     if "seed" in inspect.signature(FUNCTION).parameters:
         SEEDED[FUNCTION] = OF_FUNCTIONS[FUNCTION]
@@ -65,7 +67,7 @@ for FUNCTION in OF_FUNCTIONS:
 @pytest.mark.parametrize("function", SEEDED)
 def test_a_seed_is_one_that_numpy_takes(function: Callable[..., Any], seed: int) -> None:
     with pytest.raises(UsageError) as caught:
-        function(*SEEDED[function], seed=seed)
+        function(*SEEDED[function], **NEEDED.get(function, {}), seed=seed)
     assert str(caught.value) == f"seed={seed} is not possible; give a whole number from 0 to {2**32 - 1}"
 
 
