@@ -11,6 +11,7 @@ from ..arguments.catalogue import ExportOptions, NewOptions, TrainingOptions
 from ..errors import GoldError, JudgeError, UsageError, words_of_counts
 from ..gold.goldset import Gold, describe
 from ..gold.mapping import RowMapping
+from ..gold.misspelt import misspelt_words
 from ..gold.rejects import Rejects
 from ..gold.shape import Shape, scale_of, shape_of, sides, sides_by_name, sides_by_number
 from ..gold.sources import OnBad, refuse
@@ -228,6 +229,8 @@ def _answer_of(
         scale = scale_of(gold_labels)
         if scale:
             return answer_of_score(scale), meanings
+    if not labels and shape:
+        _check_spellings(shape, meanings)
     if not labels:
         explained = [meaning for meaning in meanings.values() if meaning]
         labels = list(dict.fromkeys(gold_labels + explained))
@@ -238,6 +241,17 @@ def _answer_of(
         if label in labels and not label.isalpha():
             meanings[label] = label
     return answer_of_labels(labels, positive), meanings
+
+
+def _check_spellings(shape: Shape, meanings: Mapping[str, str]) -> None:
+    """Refuse to make classes of labels that look misspelt, and of which the options do not say what they mean."""
+    explained = {label.casefold() for label in meanings}
+    unclear = [found for found in shape.misspelt if found.label.casefold() not in explained]
+    if unclear:
+        listed, options = misspelt_words(unclear)
+        label = unclear[0].label
+        hint = f"add {options} (to keep {label} as a class: --map {shlex.quote(f'{label}={label}')})"
+        raise UsageError(f"labels that look misspelt: {listed}", hint=hint)
 
 
 def _preference_of(

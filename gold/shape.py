@@ -24,6 +24,7 @@ from .columns import (
     label_text,
 )
 from .files import Row
+from .misspelt import Misspelling, find_misspellings
 from .paths import flat, has_column, paths_within, read_path, rows_within
 from .rater_columns import find_rater_columns, hold_same_labels, match_rater_columns, raters_option
 from .rows import is_rating
@@ -49,6 +50,9 @@ class Shape:
     columns: Mapping[str, str]  # column -> input, ``label``, ``group`` or ``rater:NAME``
     labels: Sequence[str]  # as most rows spell each
     silent: Sequence[str]  # labels that say nothing
+    misspelt: Sequence[
+        Misspelling
+    ]  # labels that are near spellings of others, and that the prompt does not name
     pair: Sequence[str]  # the two inputs that ``chosen`` and ``rejected`` are, if they are columns
     rated: bool = False  # True where the labels are ratings of several people, which are merged
     raters: Sequence[str] = ()  # the columns of raters that were found by their names
@@ -117,9 +121,11 @@ def shape_of(
     label_columns = [column for column, role in columns.items() if role == "label"][:1]
     has_raters_only = bool(ratings) and not label_columns
     counts = _count_labels(table.items, label_columns or dict.fromkeys(ratings))
+    rows_of_label = label_spellings(counts)
     return Shape(
         columns=columns,
-        labels=label_spellings(counts),
+        labels=list(rows_of_label),
+        misspelt=find_misspellings(rows_of_label, prompt or ""),
         silent=_silent_labels(counts),
         pair=pair,
         rated="rater" in columns.values() or has_raters_only,
@@ -330,8 +336,8 @@ def _paths_in_cells(table: _Table) -> list[str]:
     return list(paths)
 
 
-def label_spellings(counts: Mapping[str, int]) -> list[str]:
-    """Return each label in its most frequent spelling, rarest label last; "y" is "yes" where the file has both."""
+def label_spellings(counts: Mapping[str, int]) -> dict[str, int]:
+    """Return each label in its most frequent spelling -> its rows, rarest last; "y" is "yes" where both occur."""
     lower_case_labels = {label.casefold() for label in counts}
     spellings: dict[str, Counter[str]] = defaultdict(Counter)
     for label, count in counts.items():
@@ -342,10 +348,10 @@ def label_spellings(counts: Mapping[str, int]) -> list[str]:
         if long_form in lower_case_labels:
             key = long_form
         spellings[key][label] += count
-    preferred_spellings = []
+    rows_of_label: dict[str, int] = {}
     for spelling in sorted(spellings.values(), key=Counter.total, reverse=True):
-        preferred_spellings.append(_preferred_spelling(spelling))
-    return preferred_spellings
+        rows_of_label[_preferred_spelling(spelling)] = spelling.total()
+    return rows_of_label
 
 
 def _preferred_spelling(spelling: Counter[str]) -> str:

@@ -1,0 +1,130 @@
+"""Labels that look like misspellings of others: which ones, and what ``new`` and ``gold check`` say of them."""
+
+import csv
+from pathlib import Path
+
+import pytest
+from small import cli, ok
+
+import jurist
+from jurist.gold.misspelt import find_misspellings
+
+SLIPS = [
+    ("violaton", "violation"),
+    ("holdd", "hold"),
+    ("sned", "send"),
+    ("ohld", "hold"),
+    ("ssend", "send"),
+    ("ok.", "ok"),
+    ("Okay", "ok"),
+    ("not-ok", "not ok"),
+    ("partialy suported", "partially supported"),
+    ("mislaeding claim", "misleading claim"),
+    ("нарушниее", "нарушение"),
+]
+OWN_LABELS = [
+    ("invalid", "valid"),
+    ("unsafe", "safe"),
+    ("ungrounded", "grounded"),
+    ("partially unsupported", "partially supported"),
+    ("amoral", "moral"),
+    ("illegal", "legal"),
+    ("exclude", "include"),
+    ("external", "internal"),
+    ("implicit", "explicit"),
+    ("factual", "non-factual"),
+    ("major", "minor"),
+    ("harmful", "harmless"),
+    ("A", "B"),
+    ("A+", "A-"),
+    ("AA+", "AA-"),
+    ("bed", "bad"),
+    ("response_a", "response_b"),
+    ("level 1", "level 2"),
+    ("class12", "class13"),
+    ("15", "1.5"),
+    ("+1", "-1"),
+    ("👍", "👎"),
+    ("不支持", "支持"),
+    ("部分不支持", "部分支持"),
+]
+BOTH_WAYS = OWN_LABELS + [(frequent, rare) for rare, frequent in OWN_LABELS]
+
+
+@pytest.mark.parametrize(("rare", "frequent"), SLIPS)
+def test_a_rare_near_spelling_of_a_frequent_label_is_found(rare: str, frequent: str) -> None:
+    found = find_misspellings({frequent: 100, "other": 80, rare: 2}, "Answer well.")
+    assert [(one.label, one.rows, one.meant) for one in found] == [(rare, 2, frequent)]
+
+
+@pytest.mark.parametrize(("rare", "frequent"), BOTH_WAYS)
+def test_another_word_is_a_label_of_its_own(rare: str, frequent: str) -> None:
+    assert find_misspellings({frequent: 100, "other": 80, rare: 2}) == []
+
+
+@pytest.mark.parametrize(
+    ("rows_of_label", "text", "found"),
+    [
+        ({"hold": 100, "send": 80, "holds": 20}, "", 0),  # not rare
+        ({"hold": 12, "send": 8, "holds": 1}, "", 1),  # a single row of a small file
+        ({"hold": 5, "send": 8, "holds": 1}, "", 0),  # hold is rare itself
+        ({"hold": 100, "ok": 80, "ok.": 70}, "", 1),  # of punctuation it matters to nobody
+        ({"form": 100, "from": 1}, "Say form or From.", 0),  # the prompt asks for it
+        (
+            {"hold": 500, "holdd": 2, "holddd": 1},
+            "",
+            1,
+        ),  # like hold, not like a misspelling; two slips in a short word
+        ({}, "", 0),
+    ],
+)
+def test_rare_is_few_rows_and_far_fewer_than_the_other(
+    rows_of_label: dict[str, int], text: str, found: int
+) -> None:
+    assert len(find_misspellings(rows_of_label, text)) == found
+
+
+def write(names: list[str], rows: list[list[str]]) -> None:
+    Path("p.md").write_text("Say ok, or violation.\n\nPolicy: {{policy}}\nReply: {{reply}}", "utf-8")
+    with Path("labels.csv").open("w", encoding="utf-8", newline="") as file:
+        lines = csv.writer(file)
+        lines.writerow(["group", "policy", "reply", *names])
+        for n, labels in enumerate(rows):
+            lines.writerow([f"g{n // 2}", f"Rule {n}.", f"Reply {n}.", *labels])
+
+
+NEW = ("new", "mine", "--from", "p.md", "--gold", "labels.csv")
+
+
+def test_new_asks_what_misspelt_labels_mean_and_makes_no_class_of_them() -> None:
+    labels = [["violation" if n % 3 else "ok"] for n in range(120)]
+    labels[1], labels[4], labels[6] = ["violaton"], ["Violaton"], ["ok."]
+    write(["verdict"], labels)
+    done = cli(*NEW)
+    assert done.code == 2
+    assert not Path("mine.py").exists()
+    assert done.lines == [
+        "error: labels that look misspelt: violaton (2 rows) like violation; ok. (1 row) like ok; add --map "
+        "violaton=violation --map ok.=ok (to keep violaton as a class: --map violaton=violaton)"
+    ]
+    mapped = ok(*NEW, "--map", "violaton=violation", "--map", "ok.=ok")
+    assert "labels violation, ok; the positive class is ok" in mapped.out
+    assert "no problem found" in ok("gold", "check", "mine.py:judge", "labels.csv").out
+    kept = ok(*NEW, "-o", "kept.py", "--map", "violaton=violaton", "--map", "ok.=ok.")
+    assert "labels violation, ok, violaton, ok.; no positive class" in kept.out
+    note = "labels that look misspelt: violaton (2 rows) like violation"
+    assert note in ok("gold", "check", "kept.py:judge", "labels.csv").out
+    assert any(note in line for line in jurist.check_gold("labels.csv", "kept.py:judge").notes)
+
+
+def test_new_asks_what_misspelt_ratings_mean() -> None:
+    ratings = [["ok", "ok", "ok"] if n % 2 else ["violation", "violation", "ok"] for n in range(40)]
+    ratings[0][0], ratings[1][1], ratings[3][2] = "violaton", "ok.", "Okay"
+    write(["label_ann", "label_bo", "label_cy"], ratings)
+    done = cli(*NEW, "--raters", "label_*")
+    assert done.code == 2
+    assert "violaton (1 row) like violation" in done.err
+    options = ("--map", "violaton=violation", "--map", "ok.=ok", "--map", "Okay=ok")
+    for option in options[1::2]:
+        assert option in done.err
+    assert "labels ok, violation;" in ok(*NEW, "--raters", "label_*", *options).out
