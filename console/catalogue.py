@@ -245,10 +245,10 @@ def _answer_of(
 
 def _check_spellings(shape: Shape, meanings: Mapping[str, str]) -> None:
     """Refuse to make classes of labels that look misspelt, and of which the options do not say what they mean."""
-    explained = {label.casefold() for label in meanings}
+    explained = {label.casefold(): meaning for label, meaning in meanings.items()}
     unclear = [found for found in shape.misspelt if found.label.casefold() not in explained]
     if unclear:
-        listed, options = misspelt_words(unclear)
+        listed, options = misspelt_words(unclear, explained)
         label = unclear[0].label
         hint = f"add {options} (to keep {label} as a class: --map {shlex.quote(f'{label}={label}')})"
         raise UsageError(f"labels that look misspelt: {listed}", hint=hint)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from shlex import quote
+from types import MappingProxyType
 
 from ..errors import plural
 from .columns import is_number
@@ -28,11 +29,6 @@ class Misspelling:
     rows: int
     meant: str
 
-    @property
-    def option(self) -> str:
-        """The option by which its rows get the label that is meant."""
-        return f"--map {quote(f'{self.label}={self.meant}')}"
-
     def __str__(self) -> str:
         return f"{self.label} ({plural(self.rows, 'row')}) like {self.meant}"
 
@@ -42,17 +38,17 @@ def find_misspellings(rows_of_label: Mapping[str, int], text: str = "") -> list[
 
     Args:
         rows_of_label: label -> how many rows have it.
-        text: the prompt; a label that it names is no misspelling.
+        text: the prompt; a label that it names is no misspelling, but for its punctuation, which may be the prompt's.
     """
     total = sum(rows_of_label.values())
     by_frequency = sorted(rows_of_label, key=lambda label: -rows_of_label[label])
     misspelt: set[str] = set()
     found: list[Misspelling] = []
     for place, label in enumerate(by_frequency):
-        if is_number(label) or _names(text, label):
+        if is_number(label):
             continue
         rows = rows_of_label[label]
-        is_rare = rows <= max(1, _RARE_SHARE * total)
+        is_rare = rows <= max(1, _RARE_SHARE * total) and not _names(text, label)
         for meant in by_frequency[:place]:
             if meant in misspelt:
                 continue
@@ -64,10 +60,22 @@ def find_misspellings(rows_of_label: Mapping[str, int], text: str = "") -> list[
     return found
 
 
-def misspelt_words(misspellings: Iterable[Misspelling]) -> tuple[str, str]:
-    """Return which labels look misspelt, and the options that say what they mean."""
-    listed = list(misspellings)
-    return "; ".join(map(str, listed)), " ".join(misspelling.option for misspelling in listed)
+def misspelt_words(
+    misspellings: Iterable[Misspelling], meanings: Mapping[str, str] = MappingProxyType({})
+) -> tuple[str, str]:
+    """Return which labels look misspelt, and the options that say what they mean.
+
+    Args:
+        misspellings: the labels, at least one.
+        meanings: label of the file, in small letters -> what it is said to mean.
+    """
+    listed = []
+    options = []
+    for misspelling in misspellings:
+        meaning = meanings.get(misspelling.meant.casefold(), misspelling.meant)
+        listed.append(str(misspelling))
+        options.append(f"--map {quote(f'{misspelling.label}={meaning}')}")
+    return "; ".join(listed), " ".join(options)
 
 
 def _names(text: str, label: str) -> bool:

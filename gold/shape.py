@@ -50,9 +50,7 @@ class Shape:
     columns: Mapping[str, str]  # column -> input, ``label``, ``group`` or ``rater:NAME``
     labels: Sequence[str]  # as most rows spell each
     silent: Sequence[str]  # labels that say nothing
-    misspelt: Sequence[
-        Misspelling
-    ]  # labels that are near spellings of others, and that the prompt does not name
+    misspelt: Sequence[Misspelling]  # labels that are near spellings of more frequent ones
     pair: Sequence[str]  # the two inputs that ``chosen`` and ``rejected`` are, if they are columns
     rated: bool = False  # True where the labels are ratings of several people, which are merged
     raters: Sequence[str] = ()  # the columns of raters that were found by their names

@@ -75,6 +75,7 @@ def test_another_word_is_a_label_of_its_own(rare: str, frequent: str) -> None:
             "",
             1,
         ),  # like hold, not like a misspelling; two slips in a short word
+        ({"hold": 100, "ok": 80, "ok.": 1}, "Say hold or ok.", 1),  # the point ends the sentence
         ({}, "", 0),
     ],
 )
@@ -110,6 +111,8 @@ def test_new_asks_what_misspelt_labels_mean_and_makes_no_class_of_them() -> None
     mapped = ok(*NEW, "--map", "violaton=violation", "--map", "ok.=ok")
     assert "labels violation, ok; the positive class is ok" in mapped.out
     assert "no problem found" in ok("gold", "check", "mine.py:judge", "labels.csv").out
+    renamed = cli(*NEW, "-o", "renamed.py", "--map", "Violation=bad")
+    assert "--map violaton=bad --map ok.=ok" in renamed.err
     kept = ok(*NEW, "-o", "kept.py", "--map", "violaton=violaton", "--map", "ok.=ok.")
     assert "labels violation, ok, violaton, ok.; no positive class" in kept.out
     note = "labels that look misspelt: violaton (2 rows) like violation"
