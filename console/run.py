@@ -1,5 +1,6 @@
 """``jurist run`` and ``run join``."""
 
+import shlex
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -410,7 +411,16 @@ def result_of(options: JudgedRows, loaded: LoadedJudge, summary: Summary) -> Res
         data["shares"] = [asdict(share) for share in shares]
     data["rejects"] = summary.rejects
     data["spend"] = summary.spend
-    return Result(data=data, body=[line], notes=notes, code=code)
+    body = [line]
+    is_shard = isinstance(options, RunOptions) and options.shard is not None
+    if code == 0 and counts["rows"] and not is_shard:
+        body.append(_step_after_run(output))
+    return Result(data=data, body=body, notes=notes, code=code)
+
+
+def _step_after_run(output: Path) -> str:
+    """Return the command that comes after all rows are judged: their page."""
+    return f"next: jurist report {shlex.quote(str(output))} (a page of the rows and their verdicts)"
 
 
 def join_shards(options: JoinOptions) -> Result:
@@ -425,9 +435,12 @@ def join_shards(options: JoinOptions) -> Result:
         if checkpoint_of(path).exists():
             unfinished.append(str(path))
             notes.append(f"{path} is not finished; run it with --resume, then join again")
+    body = [f"{options.output}: {plural(rows, 'row')} of {plural(len(shards), 'shard')}"]
+    if rows and not unfinished:
+        body.append(_step_after_run(output))
     return Result(
         data={"output": options.output, "rows": rows, "shards": len(shards), "unfinished": unfinished},
-        body=[f"{options.output}: {plural(rows, 'row')} of {plural(len(shards), 'shard')}"],
+        body=body,
         notes=notes,
         code=3 if unfinished else 0,
     )

@@ -44,6 +44,12 @@ HOUR: list[tuple[str, int, str]] = [
         "nothing better than the basic prompt was found",
     ),
     ("jurist run may-send --input gold.jsonl --output out.jsonl", 0, "may-send:basic: 79 rows"),
+    (
+        "jurist run may-send --input gold.jsonl --output next.jsonl",
+        0,
+        "next: jurist report next.jsonl (a page of",
+    ),
+    ("jurist report next.jsonl", 0, "report: next.html"),
     ("jurist evaluate may-send --gold gold.jsonl", 0, "no version of may-send has passed a sealed test"),
     ("jurist export may-send --to markdown", 0, "Decide what happens to a drafted reply"),
     ("jurist run may-send@1 --input gold.jsonl --output one.jsonl", 0, "may-send@1: 79 rows"),
