@@ -38,6 +38,7 @@ from ..keeping.sealing import SEEN
 from ..keeping.spend_card import SpendCard
 from ..optimizers.candidate import MeanSpend, mean_spend
 from ..programs.definition import write_definition
+from ..report.scores import reuse_ending
 from ..report.shown import Shown
 from ..report.table import Table
 from ..report.views import cascade_parts
@@ -97,7 +98,7 @@ class Cascade(Shown):
 
     def __repr__(self) -> str:
         """Name the gold, its size and the decision."""
-        return f"<Cascade on {self.gold}, {self.cases} cases: {self.words}>"
+        return f"<Cascade on {self.gold}, {self.cases} cases: {self.words}{reuse_ending(self.spends)}>"
 
     @property
     def words(self) -> str:

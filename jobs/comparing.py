@@ -42,6 +42,7 @@ from ..keeping.paying import PaidJob
 from ..optimizers.objective import Objective
 from ..programs.judge import Judge
 from ..programs.verdicts import Verdict
+from ..report.scores import reuse_ending
 from ..report.shown import Shown, score_record
 from ..report.table import Table
 from ..report.views import comparison_parts, comparison_tables, evaluation_parts, evaluation_tables
@@ -106,7 +107,8 @@ class Comparison(Shown):
         scores = []
         for judge in self.contenders:
             scores.append(f"{judge.name} {judge.scores[self.metric].value:.3f}")
-        return f"<Comparison on {self.gold}, {self.cases} cases: {self.metric} {', '.join(scores)}>"
+        reused = reuse_ending([judge.spend for judge in self.contenders])
+        return f"<Comparison on {self.gold}, {self.cases} cases: {self.metric} {', '.join(scores)}{reused}>"
 
     def parts(self) -> list[Table | str]:
         """Return the scores by judge, what needs no model, the tests, and notes."""
@@ -336,7 +338,7 @@ class Evaluation(Shown):
         left_out = self.left_out + self.skipped
         if left_out:
             cases += f", {left_out} rows left out"
-        return f"<Evaluation of {self.judge} on {self.gold}: {score}, {cases}>"
+        return f"<Evaluation of {self.judge} on {self.gold}: {score}, {cases}{reuse_ending([self.spend])}>"
 
     def parts(self) -> list[Table | str]:
         """Return the scores, what needs no model, classes, the worst disagreements, and notes."""

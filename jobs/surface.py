@@ -263,7 +263,7 @@ def warn(*notes: str) -> None:
     stacklevel = 1
     for frame in inspect.stack(0):
         module = str(frame.frame.f_globals.get("__name__"))
-        if not module.startswith("jurist."):
+        if not module.startswith("jurist.") and module != "contextlib":  # which opens a block of jurist's
             break
         stacklevel += 1
     warnings.warn(text, stacklevel=stacklevel)

@@ -276,6 +276,18 @@ def joint_spend_line(spends: Sequence[ResultData]) -> str:
     return spend_line(joint.model_copy(update={"lost": 0}))
 
 
+def reuse_ending(spends: Sequence[ResultData]) -> str:
+    """Return the calls of some spends that nobody paid again, as the end of a line; empty where there are none."""
+    from ..keeping.spend_card import PurposeSpend, reused_words
+
+    joint = PurposeSpend.sum_of([PurposeSpend.model_validate(spend).total for spend in spends])
+    if not joint.reused:
+        return ""
+    if joint.calls:
+        return f"; {joint.calls:,} of {joint.calls + joint.reused:,} calls paid: {reused_words(joint.reused_since)}"
+    return f"; {counted_words(joint.reused, 'call')}, 0 paid: {reused_words(joint.reused_since)}"
+
+
 def spend_line(spend: PurposeSpend) -> str:
     """Return calls, tokens and cost in words, and what was paid before."""
     from ..keeping.spend_card import reused_words

@@ -242,13 +242,25 @@ def test_python_says_that_it_uses_answers_again_and_asks_anew_where_it_is_told(s
 
     first = evaluate()
     before = server.count
-    with pytest.warns(UserWarning, match=r"answers of 20\S+ \S+ UTC are used again; fresh=True asks anew"):
+    with pytest.warns(
+        UserWarning, match=r"answers of 20\S+ \S+ UTC are used again; fresh=True asks anew"
+    ) as told:
         again = evaluate()
+    other = jurist.Model(name="openai/y", api_base=server.url)
+    compared = jurist.compare("fect:basic", ROWS, models=[model, other])
+    assert "; 24 of 48 calls paid: answers of 20" in repr(compared)
+    before = server.count
+    alone = jurist.evaluate("fect:basic", ROWS, model=other)  # a part of what was compared
+    assert server.count == before
+    assert "; 24 calls, 0 paid: answers of 20" in repr(alone)
     assert server.count == before
     assert again.to_json() | {"spend": None} == first.to_json() | {"spend": None}
     assert again.spend["calls"] == 0
     assert again.spend["reused"] == len(ROWS)
     assert "24 calls, 0 paid: answers of 20" in again._repr_html_()
+    assert "; 24 calls, 0 paid: answers of 20" in repr(again)
+    assert "paid" not in repr(first)
+    assert told[0].filename == __file__
     evaluate(fresh=True)
     assert server.count == before + len(ROWS)
 
