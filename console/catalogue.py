@@ -282,13 +282,16 @@ def _listed(text: str | None) -> list[str]:
 def write_training(options: TrainingOptions) -> Result:
     """Write a training file, and say what is in it and what is not."""
     check_apart(options.output, options.input)
-    loaded = load_judge(options.judge, store=store_of(options))
+    store = store_of(options)
+    shares = shares_of(options.split)
+    loaded = load_judge(options.judge, store=store)
     print_notes(loaded.standing)
+    earlier = store.earlier_parts(loaded.judge.name, options.seed, shares)
     mapping = RowMapping(keep_groups=options.keep_groups)
     gold = Gold.load(options.input, loaded.judge, mapping=mapping)
     with progress(len(gold.cases), f"writing examples for {loaded.name}") as step:
         training = make_training(
-            loaded, gold, options.part, seed=options.seed, shares=shares_of(options.split), on_case=step
+            loaded, gold, options.part, seed=options.seed, shares=shares, earlier=earlier, on_case=step
         )
     left_out = _left_out_counts(training.left_out, gold)
     left_out_words = words_of_counts(left_out) or "none"

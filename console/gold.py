@@ -145,8 +145,11 @@ def write_traces(options: TracesOptions) -> Result:
 
 def write_parts(options: SplitGoldOptions) -> Result:
     """Write train, dev and test as files."""
-    gold = gold_of(gold_name(options), _judge_named(options.judge, store_of(options)), options)
-    parts = gold.split(options.seed, shares_of(options.split))
+    store = store_of(options)
+    shares = shares_of(options.split)
+    gold = gold_of(gold_name(options), _judge_named(options.judge, store), options)
+    earlier = store.earlier_parts(gold.judge.name, options.seed, shares)
+    parts = gold.split(options.seed, shares, earlier=earlier)
     write_split(gold, parts, Path(options.output))
     data: dict[str, object] = {"output": options.output}
     for name in PARTS:

@@ -210,6 +210,7 @@ def make_training(
     *,
     seed: int = 0,
     shares: Shares | None = None,
+    earlier: Mapping[str, str] | None = None,
     on_case: Callable[[], None] = lambda: None,
 ) -> Training:
     """Return the labelled cases of a part of the gold as a training file, with how many are left out and why.
@@ -220,10 +221,13 @@ def make_training(
         part: the part of the split by groups, or ``all``. A compilation with the same seed and shares tests on another.
         seed: of the split.
         shares: of the split.
+        earlier: hash of a group -> the part in which earlier versions had it, where it stays.
         on_case: called before each case, for a progress bar.
     """
     predictor = _only_predictor(loaded)
-    chosen = gold.cases if part == "all" else gold.split(seed, shares).part(part)
+    chosen = gold.cases
+    if part != "all":
+        chosen = gold.split(seed, shares, earlier=earlier).part(part)
     chosen_ids = {case.id for case in chosen}
     left_out = Counter[str]()
     examples: dict[str, tuple[Case, Messages]] = {}

@@ -8,6 +8,7 @@ from small import FAST, claims, cli, ok, write_jsonl
 import jurist
 from jurist.errors import TooFewGroupsError
 from jurist.gold.goldset import Gold
+from jurist.gold.splits import group_hash
 from jurist.keeping.artifacts import Store
 from jurist.programs.fect import FECT
 
@@ -22,6 +23,13 @@ def test_members_stay_where_the_version_before_had_them_and_new_groups_fill_up()
     assert "24 groups stay where an earlier version had them" in checked.out
     assert "split       train 36, dev 24, test 60" in checked.out
     assert "stay" not in ok("gold", "check", "fect", "gold.jsonl", "--seed", "1").out
+    parts = ok("gold", "split", "fect", "gold.jsonl", "--output", "parts", "--json").json
+    assert (parts["train"], parts["dev"], parts["test"]) == (36, 24, 60)
+    ok("export", "training", "--judge", "fect@1", "--input", "gold.jsonl", "--output", "train.jsonl")
+    texts = Path("train.jsonl").read_text("utf-8")
+    sealed = [row for row in rows if group_hash(row["group"]) in before["test"]]
+    assert len(sealed) == 36
+    assert not [row["claim"] for row in sealed if row["claim"] in texts]
     done = ok("compile", "fect", "--gold", "gold.jsonl", *FAST)
     assert "36 train, 24 dev and 60 test cases" in done.err
     after = Store().load("fect@2").card["gold"]["parts"]
