@@ -476,7 +476,7 @@ def _json_row(judge: Judge, row: Mapping[str, object], place: Place) -> Row:
 
 
 def _read_cells(row: Row, infos: Mapping[str, FieldInfo], *, is_text: bool) -> None:
-    """Read the cells of a table in place: leave out empty ones, and, if all are texts, read JSON in them."""
+    """Read the cells of a table in place: leave out empty ones, read messages in texts, and JSON if all are texts."""
     for key, value in list(row.items()):
         info = infos.get(key)
         is_empty = value is None or (value == "" and (info is None or is_text))
@@ -491,7 +491,7 @@ def _read_cells(row: Row, infos: Mapping[str, FieldInfo], *, is_text: bool) -> N
             if is_plain_column and isinstance(json_value, str):
                 continue  # a column that is not read travels as it is
             row[key] = json_value
-        elif is_text and info and _takes_messages(info):
+        elif info and _takes_messages(info):
             row[key] = messages_or_text(value)
 
 

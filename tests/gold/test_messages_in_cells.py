@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import openpyxl
+import pandas as pd
 import pytest
 from small import cli, ok, read_jsonl, write_jsonl
 
@@ -96,20 +97,30 @@ def test_a_judge_whose_own_rows_have_a_plain_text_reads_the_json_itself() -> Non
     assert case.inputs == {"chat": cell}
 
 
-def test_csv_excel_and_jsonl_of_the_same_rows_have_the_same_verdicts() -> None:
+def test_tables_and_jsonl_of_the_same_rows_have_the_same_verdicts() -> None:
     write_jsonl(Path("new.jsonl"), chats())
     write_csv("new.csv", with_cells(chats()))
     book = openpyxl.Workbook()
     for row in [list(chats()[0]), *(list(row.values()) for row in with_cells(chats()))]:
         book.active.append(row)
     book.save("new.xlsx")
+    pd.DataFrame(with_cells(chats())).to_parquet("new.parquet")
     lines = {}
-    for name in ("new.jsonl", "new.csv", "new.xlsx"):
+    for name in ("new.jsonl", "new.csv", "new.xlsx", "new.parquet"):
         ok("run", "chat.py:judge:basic", "--input", name, "--output", f"{name}.out.jsonl")
         lines[name] = read_jsonl(Path(f"{name}.out.jsonl"))
         for line in lines[name]:
             del line["source"]
-    assert lines["new.csv"] == lines["new.xlsx"] == lines["new.jsonl"]
+    assert lines["new.csv"] == lines["new.xlsx"] == lines["new.parquet"] == lines["new.jsonl"]
+
+
+def test_a_data_frame_of_a_csv_is_read_as_the_csv_is() -> None:
+    write_csv("gold.csv", with_cells(chats()))
+    judge = jurist.judge("chat.py:judge")
+    frame = jurist.Gold.of(pd.read_csv("gold.csv"), judge)
+    assert [case.id for case in frame.cases] == [
+        case.id for case in jurist.Gold.load("gold.csv", judge).cases
+    ]
 
 
 @pytest.mark.parametrize("gold", ["gold.jsonl", "gold.csv"])
