@@ -234,6 +234,10 @@ def answering_command_line() -> Iterator[None]:
         _Caller.is_command_line = was_command_line
 
 
+_NEXT_LABELS = "}), mapping=jurist.RowMapping(labels={"
+"""Words between the labels of two options in a row, each in an argument of its own."""
+
+
 def in_words_of_caller(text: str) -> str:
     """Return a message with the words of its reader: options of the command line, or arguments of Python."""
     if _Caller.is_command_line:
@@ -255,7 +259,7 @@ def in_words_of_python(text: str) -> str:
         parts.append(_call_of(command))
         end = command.end()
     parts.append(_WITH_VALUE.sub(_argument_of, text[end:]))
-    return "".join(parts)
+    return "".join(parts).replace(_NEXT_LABELS, ", ")  # each option names a label, one argument names all
 
 
 def _call_of(command: re.Match[str]) -> str:

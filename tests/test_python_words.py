@@ -27,6 +27,7 @@ PAIRS = {
     "--map ok=send: 'x' is no answer": 'mapping=jurist.RowMapping(labels={"ok": "send"}): \'x\' is no answer',
     "--map 'not ok'=LABEL (no LABEL: skipped)": 'mapping=jurist.RowMapping(labels={"not ok": "LABEL"}) '
     "(no LABEL: skipped)",
+    "add --map a=b --map 'not ok'=c, then": 'add mapping=jurist.RowMapping(labels={"a": "b", "not ok": "c"}), then',
     "--map '是'=LABEL": 'mapping=jurist.RowMapping(labels={"是": "LABEL"})',
     """--map 'it'"'"'s'=LABEL; so""": """mapping=jurist.RowMapping(labels={"it's": "LABEL"}); so""",
     "the judge's --raters 'a,b c', the reply's": "the judge's raters=\"a,b c\", the reply's",
