@@ -67,7 +67,7 @@ def misspelt_words(
 
     Args:
         misspellings: the labels, at least one.
-        meanings: label of the file, in small letters -> what it is said to mean.
+        meanings: label of the file, in small letters -> the meaning that the options give it.
     """
     listed = []
     options = []
