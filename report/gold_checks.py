@@ -382,7 +382,9 @@ def _misspelt_notes(facts: Mapping[str, Any], judge: Judge) -> list[str]:
         rows_of_label = part.get("labels") if isinstance(part, Mapping) else None
         if not isinstance(rows_of_label, Mapping):
             continue
-        misspellings = find_misspellings(rows_of_label, judge.signature.instructions)
+        misspellings = find_misspellings(rows_of_label)
+        if misspellings:  # the signature loads DSPy
+            misspellings = find_misspellings(rows_of_label, judge.signature.instructions)
         if misspellings:
             listed, options = misspelt_words(misspellings)
             advice = f"take them out of the judge's labels and add {options}, if they are"
