@@ -30,7 +30,7 @@ _KNOWN = 40  # suggestions in a row that ask nothing new, after which the space 
 class Optuna(Optimizer):
     """The joint search's settings."""
 
-    steps: CountFromOne = 30  # rounds of OPRO, which has half of the calls
+    steps: CountFromZero = 30  # rounds of OPRO, which has half of the calls; 0 searches what is there
     instructions: CountFromOne = (
         8  # of those written, the best by what is known of them; the basic one always
     )

@@ -69,7 +69,10 @@ def test_an_evaluation_says_what_it_left_out(compiled: Compiled, tmp_path: Path)
     assert found.to_json()["skipped_by"] == {"without a label": 1, "on which raters differ": 1}
     assert (found.cases, found.left_out, found.skipped, found.ambiguous) == (24, 0, 2, 1)
     assert repr(found).endswith("24 cases, 2 rows left out>")
-    assert "24 cases, 2 left out: 1 without a label, 1 on which raters differ" in found._repr_html_()
+    assert (
+        "24 cases, positive: hold, 2 left out: 1 without a label, 1 on which raters differ"
+        in found._repr_html_()
+    )
 
 
 def test_an_error_of_a_user_is_one_line_in_a_notebook() -> None:

@@ -29,8 +29,9 @@ def test_sets_larger_than_train_are_left_out() -> None:
 
 
 @pytest.mark.parametrize(("name", "setting"), [("fewshot", {"sizes": (0,)}), ("teach", {"batch": 0})])
-def test_a_setting_of_nothing_ends_no_search(name: str, setting: dict[str, Any]) -> None:
-    assert Run(name, options=setting).result.ending == "finished"
+def test_a_setting_of_nothing_is_refused(name: str, setting: dict[str, Any]) -> None:
+    with pytest.raises(OptimizerError, match="cannot be"):
+        Run(name, options=setting)
 
 
 def test_train_without_labels_is_refused() -> None:
