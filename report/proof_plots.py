@@ -6,6 +6,7 @@ from ..evaluation.rows import JudgedRow
 from ..evaluation.scale import Scale
 from ..keeping.artifact_card import Artifact
 from ..keeping.card import CardContent
+from ..keeping.card_parts import ReferenceCard
 from .differing import candidate_names_of, sign_of
 from .document import Plot
 from .plots import (
@@ -34,8 +35,14 @@ def score_bars(card: CardContent, metric: str, shown_references: Sequence[str]) 
             is_main = system == "compiled"
             bar = ScoreBar(name=system, value=score.value, low=score.low, high=score.high, is_main=is_main)
             bars.append(bar)
-    for name in shown_references:
-        reference = card.references.get(name)
+    references = {name: card.references.get(name) for name in shown_references}
+    return bars + reference_bars(references)
+
+
+def reference_bars(references: Mapping[str, ReferenceCard | None]) -> list[ScoreBar]:
+    """Return the score of each reference with its interval, and what a paired test says of the judge against it."""
+    bars: list[ScoreBar] = []
+    for name, reference in references.items():
         if reference is not None:
             bars.append(
                 ScoreBar(

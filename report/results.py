@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from .by_column import column_section, scores_by_name
 from .document import Document, Part, Section
 from .plots import ScoreBar, forest_plot
+from .proof_plots import reference_bars
 from .scores import (
     OFFLINE_LINE,
     ResultData,
@@ -118,15 +119,4 @@ def _score_bars(data: ResultData, judges: ResultData) -> list[ScoreBar]:
             bars.append(
                 ScoreBar(name=name, value=score.value, low=score.low, high=score.high, is_main=not bars)
             )
-    for name, reference in references_in(data.get("references")).items():
-        if reference is not None:
-            bars.append(
-                ScoreBar(
-                    name=f"{name}: {reference.answer}",
-                    value=reference.score,
-                    low=reference.low,
-                    high=reference.high,
-                    note=reference.judge_is or "",
-                )
-            )
-    return bars
+    return bars + reference_bars(references_in(data.get("references")))
