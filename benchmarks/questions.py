@@ -20,7 +20,7 @@ from dspy.lm15 import Message, Request, Response, Usage
 from question_world import SOURCE, FactWorld  # type: ignore[import-not-found]  # beside this file
 
 import jurist
-from jurist.engines.channel import CallContext, Channel
+from jurist.engines.channel import CallContext, Channel, InnerEngine
 from jurist.engines.journal import Journal
 from jurist.engines.ledger import Ledger
 from jurist.engines.meter import Meter
@@ -40,7 +40,7 @@ from loopback import Loopback  # type: ignore[import-not-found]  # of the tests
 _HELD_OUT = 300
 
 
-class _Engine:
+class _Engine(InnerEngine):
     """An engine that answers as the model of a world."""
 
     def __init__(self, world: FactWorld) -> None:

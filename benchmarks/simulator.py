@@ -32,7 +32,7 @@ from dspy.lm15 import Message, Request, Response, Usage
 
 import jurist
 from jurist.cases import Case
-from jurist.engines.channel import CallContext, Channel
+from jurist.engines.channel import CallContext, Channel, InnerEngine
 from jurist.engines.ledger import Purpose, Spend
 from jurist.engines.meter import Amount
 from jurist.optimizers.base import Job
@@ -210,7 +210,7 @@ def _instruction(world: World, text: str) -> tuple[float, dict[str, float]]:
     return base, weights
 
 
-class Simulator:
+class Simulator(InnerEngine):
     """Answers judge and proposer requests of one world."""
 
     def __init__(self, world: World) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -87,16 +86,29 @@ _MORE_GAIN = (
     "rows, more calls (--max-calls), another --optimizer, or a larger --model or --prompt-model may find more"
 )
 """What may find more than the basic prompt."""
+_OPTIONS_OF_SAME_NAME = (
+    "judge",
+    "gold",
+    "holdout",
+    "beside",
+    "optimizer",
+    "verifiers",
+    "adapter",
+    "embedder",
+    "concurrency",
+    "tokens_per_row",
+    "seed",
+    "start",
+    "force",
+    "anyway",
+)
+"""The options that :func:`jurist.compile` takes as they are; the terminal has the store, the columns and raters."""
 
 
 def compile_command(options: CompileOptions) -> Result:
     """Compile; return the proof and the artifact's path."""
     terminal = _Compiling(options)
-    arguments: dict[str, Any] = {}
-    for name in signature(compile).parameters:
-        if hasattr(options, name):
-            arguments[name] = getattr(options, name)
-    # What else it takes is no option of the same name.
+    arguments: dict[str, Any] = {name: getattr(options, name) for name in _OPTIONS_OF_SAME_NAME}
     arguments |= {
         "options": settings_of(options.settings),
         "model": answering_model(options),

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import time
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 import dspy
 from dspy import LMError
@@ -64,23 +65,52 @@ _MOST_LOOKS_WITHOUT_REPLAY: Final = 25
 """Looks without a replay of the journal in between, after which a call no longer waits for such replays."""
 
 
-class InnerEngine(Protocol):
-    """The endpoint or offline engine behind a channel.
+class InnerEngine(ABC):
+    """The endpoint or offline engine behind a channel. A subclass overrides what is otherwise with it."""
 
-    Some have further members, which a channel uses where they exist: ``check(request)`` refuses a request that cannot
-    be answered, ``settings_of(request)`` names the settings that would be sent, ``settings`` are further values that
-    decide the answers, ``has_price`` says whether a call's cost is known beforehand, and ``local`` that nothing is
-    waited for. ``split_request(request)`` gives the requests in which one is sent that is too large, and
-    ``join_responses(responses)`` makes one response of those to them.
-    """
+    @property
+    def is_local(self) -> bool:
+        """Whether it runs in this process: how long a call takes says nothing of a model."""
+        return False
 
+    @property
+    def has_price(self) -> bool:
+        """Whether the cost of a call is known beforehand."""
+        return True
+
+    @property
+    def settings(self) -> Mapping[str, object]:
+        """The values that decide the answers beside the request itself."""
+        return {}
+
+    @property
+    def gives_probabilities(self) -> bool:
+        """Whether a reply is made of the probabilities of labels, so that a further reply would be the same."""
+        return False
+
+    @abstractmethod
     def complete(self, request: Request) -> tuple[Response, float | None]:
         """Return the response and its cost in US dollars, ``None`` if not known."""
-        ...
 
+    @abstractmethod
     async def acomplete(self, request: Request) -> tuple[Response, float | None]:
         """Complete a request inside a running event loop."""
-        ...
+
+    def check(self, request: Request) -> None:  # noqa: B027  # most engines answer every request
+        """Refuse a request that it cannot answer, before the request is counted."""
+
+    def settings_of(self, request: Request) -> frozenset[str]:
+        """Return the names of the settings with which a request would be sent now."""
+        return frozenset()
+
+    def split_request(self, request: Request) -> Sequence[Request]:
+        """Return the requests in which one is sent; several where it is too large for one."""
+        return (request,)
+
+    def join_responses(self, responses: Sequence[Response]) -> Response:
+        """Return one response, made of those to the parts of a request."""
+        (response,) = responses
+        return response
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,21 +218,15 @@ class Channel:
     ) -> None:
         self.inner, self.context, self.purpose = inner, context, purpose
         self.pace = pace or Pace()
-        self._refuse_unanswerable: Callable[[Request], None] | None = getattr(inner, "check", None)
-        self._settings_of: Callable[[Request], frozenset[str]] | None = getattr(inner, "settings_of", None)
-        self._split: Callable[[Request], Sequence[Request]] | None = getattr(inner, "split_request", None)
-        self._join: Callable[[Sequence[Response]], Response] | None = getattr(inner, "join_responses", None)
-        self._is_timed = not getattr(inner, "local", False)
         self._endpoint = endpoint
         """The name of the model under which later jobs find the answers; empty where none are kept."""
         self._estimate = CallEstimate()
         self._has_earlier_estimate = False
-        self._further_settings: Mapping[str, object] = getattr(inner, "settings", {})
 
     @property
     def identity(self) -> str:
         """The endpoint and the further values that decide the answers, for what is kept within a job."""
-        return f"{id(self.pace)} {sorted(self._further_settings.items())}"
+        return f"{id(self.pace)} {sorted(self.inner.settings.items())}"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Channel:
         """Return itself: copies of a program share one meter."""
@@ -239,16 +263,13 @@ class Channel:
 
     async def _answer(self, request: Request, way: _Way) -> Response:
         """Return the response to a request, each part of which is a call of its own."""
-        if self._split is None:
-            return await self._answer_part(request, way)
-        parts = self._split(request)
+        parts = self.inner.split_request(request)
         if len(parts) == 1:
             return await self._answer_part(request, way)
         responses: list[Response] = []
         for part in parts:
             responses.append(await self._answer_part(part, way))
-        assert self._join is not None
-        joined = self._join(responses)
+        joined = self.inner.join_responses(responses)
         note_answer(answer_of(joined, None, probabilities_of(joined)))
         return joined
 
@@ -306,16 +327,15 @@ class Channel:
 
     def _check(self, call: _Call) -> None:
         """Refuse a call that the inner engine cannot answer, and one whose price a limit on cost needs to know."""
-        if self.context.meter.budget.cost is not None and not getattr(self.inner, "has_price", True):
+        if self.context.meter.budget.cost is not None and not self.inner.has_price:
             raise unknown_price(call.request.model)
-        if self._refuse_unanswerable:
-            self._refuse_unanswerable(call.sent)
+        self.inner.check(call.sent)
 
     async def _wait_for_turn(self, call: _Call, way: _Way) -> frozenset[str]:
         """Wait until the endpoint takes one more request; return the names of the settings it would be sent with."""
         await self._pause(self.pace.take_slot(), way)
         while True:
-            settings = self._settings_of(call.sent) if self._settings_of else frozenset[str]()
+            settings = self.inner.settings_of(call.sent)
             # A call that blocks an event loop would stop the very calls that are waited for.
             wait = self.pace.seconds_until_look(settings) if way.may_wait else 0.0
             if not wait or self.context.meter.is_over:
@@ -384,7 +404,7 @@ class Channel:
     def _look_up(self, request: Request) -> _Call:
         """Look a request up in the journal, book what is there, and return the call."""
         content = content_of(request)
-        content.update(self._further_settings)
+        content.update(self.inner.settings)
         key = request_key(content)
         past = self.context.journal.look_up(key)
         name = None
@@ -469,7 +489,9 @@ class Channel:
         """Book an attempt that was answered; estimate and pace learn from the answer."""
         self._estimate.learn(call.size, answer.input_tokens, answer.output_tokens, answer.cost)
         self.pace.note_answer(begun)
-        waited = time.monotonic() - begun if self._is_timed else 0.0
+        waited = 0.0
+        if not self.inner.is_local:
+            waited = time.monotonic() - begun
         self._settle(attempt, _spend_of(answer, seconds=waited), answer)
 
     def _book_failure(

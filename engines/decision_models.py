@@ -22,6 +22,7 @@ from dspy.lm15 import data as data_part
 from ..arguments.groups import Endpoint
 from ..errors import ModelError, UsageError
 from ..text.distributions import Distribution, openai_distribution
+from .channel import InnerEngine
 from .conversion import reply_text, without_key
 from .decision_questions import (
     Decisions,
@@ -48,18 +49,17 @@ _ENDS: Final = ("/systemone", "/decisions", "/v1")
 """Ends of an address that are added again where the request is written."""
 
 
-class DecisionModel:
+class DecisionModel(InnerEngine):
     """A decision model's endpoint, which answers typed requests."""
 
-    gives_probabilities: Final = True
-    """One reply holds the probabilities, and a further reply would be the same."""
+    gives_probabilities = True
 
     def __init__(
         self, name: str, endpoint: Endpoint, key: str | None, settings: Mapping[str, Any], *, has_price: bool
     ) -> None:
         self.name = name  # PROVIDER/MODEL
-        self.settings = settings  # on which the answers depend, beside the request itself
-        self.has_price = has_price  # whether the cost of a call is known beforehand
+        self._settings = settings
+        self._has_price = has_price
         self._endpoint = endpoint
         self._provider, _, self._sent_name = name.partition("/")
         options: dict[str, Any] = {"timeout": endpoint.timeout}
@@ -82,6 +82,16 @@ class DecisionModel:
             self._direct = Direct(lm, headers=sent_headers, fields=body_fields(endpoint), provider="typesafe")
         self._direct.shown_name = name
         self._secrets = [self._direct.key] + secrets_in(endpoint, sent_headers)
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The values that decide the answers beside the request itself."""
+        return self._settings
+
+    @property
+    def has_price(self) -> bool:
+        """Whether the cost of a call is known beforehand."""
+        return self._has_price
 
     @property
     def _is_of_openai(self) -> bool:

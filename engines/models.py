@@ -423,10 +423,10 @@ def terms_as_json(model: Model, context: CallContext) -> str:
     return terms.as_json if terms else ""
 
 
-class _Offline:
+class _Offline(InnerEngine):
     """The text-overlap scorer behind the channel; it costs nothing."""
 
-    local = True  # how long it takes says nothing of a model
+    is_local = True
 
     def __init__(self, seed: int) -> None:
         from .offline import OfflineEngine
@@ -453,7 +453,7 @@ def _say_once(name: str, problem: str) -> None:
     _log.warning("%s %s", name, problem)
 
 
-class Endpoint:
+class Endpoint(InnerEngine):
     """A real endpoint behind the channel: over connections of our own, or by DSPy's client where these do not fit."""
 
     def __init__(self, model: Model) -> None:

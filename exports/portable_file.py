@@ -62,6 +62,7 @@ class PortableFile:
             and ``_SPEC``.
         imports: the import statements of that code.
         limit: the part of a judge that files of this target cannot hold, in words.
+        has_client: whether that code is given a client of an API, which can also ask an endpoint for vectors.
     """
 
     suffix = ".py"
@@ -79,8 +80,10 @@ class PortableFile:
         code: str,
         imports: str = "",
         limit: str | None = None,
+        has_client: bool = True,
     ) -> None:
         self.name = name
+        self.has_client = has_client
         self.imports = imports.strip()
         self.code = code.lstrip("\n")
         self.about = f"Needs {needs}.\n\n    {usage}\n\n{textwrap.fill(note, 110)}"
@@ -95,9 +98,7 @@ class PortableFile:
     def render(self, subject: Subject) -> str:
         """Return the source of the file."""
         spec = self.spec_of(subject)
-        # Only code that is given an API client can ask an endpoint for vectors.
-        has_client = "client" in self.code
-        if not has_client:
+        if not self.has_client:
             _check_needs_no_vectors(subject, spec["steps"].values())
         names = []
         arguments = []

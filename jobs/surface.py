@@ -4,10 +4,10 @@ import inspect
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from typing import Any, Protocol, TypeAlias, TypedDict
+from typing import Any, NoReturn, Protocol, TypeAlias, TypedDict
 
 import dspy
 
@@ -194,8 +194,15 @@ class Asking(Loading, total=False):
 
 
 def resolve_asking(asking: Asking) -> tuple[Surface, Budget, dict[str, Any]]:
-    """Return the surface of a job, its limits, and the options of judges that are given by name."""
+    """Return the surface of a job, its limits, and the options of judges that are given by name.
+
+    Raises:
+        UsageError: a surface is given, and beside it what a surface brings itself.
+    """
     options: dict[str, Any] = dict(asking)
+    surface = options.pop("surface", None)
+    if surface is not None:
+        _refuse_beside_surface(options)
     store = open_store(options.pop("store", None))
     mapping = make_mapping(options.pop("mapping", None))
     mapping = mapping.with_named(options.pop("raters", ()), options.pop("merge", None))
@@ -204,9 +211,26 @@ def resolve_asking(asking: Asking) -> tuple[Surface, Budget, dict[str, Any]]:
         resume=options.pop("resume", True),
         fresh=options.pop("fresh", False),
     )
-    surface = options.pop("surface", None) or Surface(store, start, mapping)
+    if surface is None:
+        surface = Surface(store, start, mapping)
     budget = options.pop("budget", None) or Budget()
     return surface, budget, options
+
+
+def _refuse_beside_surface(options: Mapping[str, Any]) -> None:
+    """Refuse the arguments that would be ignored, since the surface of a job brings its own."""
+    if not options.get("resume", True):
+        _raise_goes_against_surface("resume")
+    for name in ("store", "mapping", "raters", "merge", "fresh"):
+        if options.get(name):
+            _raise_goes_against_surface(name)
+
+
+def _raise_goes_against_surface(name: str) -> NoReturn:
+    raise UsageError(
+        f"{name}= goes against surface=, which brings its own",
+        hint=f"leave out {name}=, or give it to the surface",
+    )
 
 
 def read_gold(

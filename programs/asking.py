@@ -503,8 +503,8 @@ class Asker:
     @property
     def _has_probabilities(self) -> bool:
         """Whether each reply of the model is made of the probabilities of labels: a decision model's."""
-        inner = getattr(getattr(self.lm, "engine", None), "inner", None)
-        return getattr(inner, "gives_probabilities", False)
+        engine = getattr(self.lm, "engine", None)
+        return isinstance(engine, Channel) and engine.inner.gives_probabilities
 
     def _reached(self) -> bool:
         """Whether any call of this job was ever answered: an address that never answers is a wrong address."""

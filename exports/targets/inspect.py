@@ -6,6 +6,7 @@ from ..portable_file import ScorerFile
 exporter = ScorerFile(
     "inspect",
     needs="inspect-ai, and a model of Inspect",
+    has_client=False,
     usage='Task(dataset=samples, scorer=judge("openai/$model"))',
     note="A sample has $call in its metadata. Where no reply was usable, it is unscored.",
     limit="models are asked through Inspect, without a schema of the reply",

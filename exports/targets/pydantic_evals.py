@@ -6,6 +6,7 @@ from ..portable_file import ScorerFile
 exporter = ScorerFile(
     "pydantic-evals",
     needs="pydantic-evals, and a model of Pydantic AI",
+    has_client=False,
     usage=('Dataset(name="rows", cases=cases, evaluators=[Judge("openai:$model")]).evaluate_sync(task)'),
     note=(
         "A case has $call in its inputs or its metadata. Where no reply was usable, the report counts an "

@@ -22,6 +22,7 @@ from jurist.arguments import commands
 from jurist.arguments.commands import all_commands, commands_beside
 from jurist.arguments.options import Options
 from jurist.cli import build_parser
+from jurist.errors import UsageError
 from jurist.exports import EXPORTERS
 from jurist.jobs.plan import CALLS
 from jurist.jobs.surface import Asking, Loading
@@ -133,6 +134,20 @@ def test_every_flag_has_its_field_in_python_and_the_same_default(name: str) -> N
         else:
             assert owner is not None, item.name
             assert owner.__dataclass_fields__[item.name].default == item.default, item.name
+
+
+def test_the_command_gives_each_argument_of_a_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, object] = {}
+
+    def compile_nothing(**arguments: object) -> None:
+        given.update(arguments)
+        raise UsageError("nothing is compiled")
+
+    monkeypatch.setattr("jurist.console.compile.compile", compile_nothing)
+    cli("compile", "fect", "--gold", "fect-mini")
+    brought_by_surface = {"store", "mapping", "raters", "merge", "resume", "fresh", "sink"}
+    assert given.keys() | brought_by_surface == inspect.signature(jurist.compile).parameters.keys()
+    assert not given.keys() & brought_by_surface
 
 
 def test_a_compilation_is_limited_alike_in_both() -> None:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from loopback import FAULTS, Fault, Loopback
 
 from jurist.engines.adapters import ADAPTERS, _Recorder, adapter, predicted
+from jurist.engines.channel import InnerEngine
 from jurist.engines.direct import Direct
 from jurist.engines.draws import TypedRequest, typed_request
 from jurist.engines.failures import brief, fatal, retryable
@@ -172,7 +173,7 @@ def test_every_judge_sends_what_dspy_sends(name: str, data: st.DataObject) -> No
             assert quick == sent
 
 
-class Says:
+class Says(InnerEngine):
     """Answers with a text."""
 
     def __init__(self, text: str) -> None:

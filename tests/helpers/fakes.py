@@ -9,7 +9,7 @@ import dspy
 import pytest
 from dspy.lm15 import Message, Request, Response, Usage
 
-from jurist.engines.channel import CallContext, Channel
+from jurist.engines.channel import CallContext, Channel, InnerEngine
 from jurist.engines.journal import Journal
 from jurist.engines.ledger import Ledger
 from jurist.engines.meter import Budget, Meter
@@ -17,7 +17,7 @@ from jurist.engines.meter import Budget, Meter
 Answer = str | BaseException
 
 
-class Scripted:
+class Scripted(InnerEngine):
     """Answers by a list of answers, used once each and in order, or by a function of the request.
 
     An answer that is an exception is raised. ``cost`` is what each answer costs.

@@ -2,10 +2,14 @@
 
 import sys
 from types import ModuleType
+from typing import Any
 
 import pytest
 
-from jurist.jobs.surface import count_rows, show_compilation
+import jurist
+from jurist.errors import UsageError
+from jurist.jobs.surface import Surface, count_rows, show_compilation
+from jurist.keeping.artifacts import Store
 from jurist.optimizers.base import Event
 
 
@@ -34,3 +38,22 @@ def test_a_notebook_shows_phase_calls_and_value(
     assert "/40" in err
     assert "fect:basic" in err
     assert "\x1b[2J" not in err
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("store", "elsewhere"),
+        ("mapping", {"label": "verdict"}),
+        ("raters", "label_*"),
+        ("merge", "majority"),
+        ("resume", False),
+        ("fresh", True),
+    ],
+)
+def test_what_a_surface_brings_is_not_given_beside_it(name: str, value: Any) -> None:
+    surface = Surface(Store("versions"))
+    with pytest.raises(UsageError, match=f"^{name}= goes against surface="):
+        jurist.evaluate("fect:basic", "fect-mini", surface=surface, **{name: value})
+    with pytest.raises(UsageError, match=f"^{name}= goes against surface="):
+        jurist.compile("fect", "fect-mini", surface=surface, **{name: value})

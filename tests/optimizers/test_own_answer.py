@@ -501,12 +501,17 @@ def test_a_request_for_it_that_fails_is_no_answer_of_later_rows() -> None:
     assert len(tried) == 2
 
 
+class Deciding(Scripted):
+    """An engine whose replies are made of the probabilities of labels."""
+
+    gives_probabilities = True
+
+
 def test_a_panel_and_a_decision_model_have_no_own_answer() -> None:
     sampling = Sampling(samples=2, is_panel=True)
     with pytest.raises(UsageError, match="a panel has several models"):
         scripted(SOME, [], own_answer=own_answer_of(SOME), sampling=sampling)
-    engine = Scripted([])
-    engine.gives_probabilities = True  # type: ignore[attr-defined]
+    engine = Deciding([])
     with pytest.raises(UsageError, match="a decision model writes none"):
         scripted(SOME, engine, own_answer=own_answer_of(SOME))
 

@@ -19,6 +19,7 @@ from fakes import system_of
 
 import jurist
 from jurist.cases import Case
+from jurist.engines.channel import InnerEngine
 from jurist.engines.draws import TypedRequest, typed_request
 from jurist.engines.offline import OfflineEngine
 from jurist.gold.documents import read_documents
@@ -68,7 +69,7 @@ def reply_that_goes_on(typed: TypedRequest) -> dict[str, Any] | None:
     return None
 
 
-class Recorder:
+class Recorder(InnerEngine):
     """Answers as the offline engine does, and keeps the first request of each step of a program."""
 
     def __init__(self, program: dspy.Module) -> None:
