@@ -179,11 +179,14 @@ class Says(InnerEngine):
     def __init__(self, text: str) -> None:
         self.text, self.sent = text, list[Request]()
 
-    async def acomplete(self, request: Request) -> tuple[Response, float | None]:
+    def complete(self, request: Request) -> tuple[Response, float | None]:
         self.sent.append(request)
         usage = Usage(input_tokens=1, output_tokens=1)
         message = Message.assistant(self.text)
         return Response(id=None, model="m", message=message, finish_reason="length", usage=usage), 0.0
+
+    async def acomplete(self, request: Request) -> tuple[Response, float | None]:
+        return self.complete(request)
 
 
 @pytest.mark.parametrize("name", ADAPTERS)
