@@ -15,6 +15,7 @@ from ..errors import UsageError, plural
 from ..gold.goldset import write_split
 from ..gold.raters import strata
 from ..gold.rows import row_keys
+from ..gold.sources import bundled_names
 from ..gold.splits import PARTS
 from ..gold.trace_rows import TraceRow, trace_rows
 from ..gold.writing import check_files, write_jsonl, write_whole
@@ -31,6 +32,10 @@ from .rows import check_apart, gold_of, mapping_of, rejects_of, shares_of, store
 def gold_name(options: JudgedGold) -> str:
     """Return the name of the gold, given with ``--gold`` or without."""
     name = options.gold or options.source
+    if name is None and options.judge in bundled_names():
+        raise UsageError(
+            f"{options.judge} is gold, and no judge is named", hint=f"name both: JUDGE {options.judge}"
+        )
     if name is None:
         raise UsageError("no gold is named", hint="add --gold PATH|NAME")
     return name

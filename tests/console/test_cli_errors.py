@@ -88,6 +88,8 @@ WRONG: list[tuple[int, str, str]] = [
     (1, "onw.py: no such file; did you mean own.py?", "compile onw.py:judge"),
     (1, "no judge is called 'owm'; did you mean own.py:judge?", "compile owm"),
     (1, "no judge is called 'fetc'; did you mean fect?", "compile fetc"),
+    (2, "support-desk is gold, and no judge is named; name both: JUDGE support-desk", "gold check support-desk"),
+    (2, "support-desk is gold, and no judge is named", "gold plan support-desk"),
     (1, "compiled holds no version of 'mine'; name the folder", "gate mine@1 --gold gold.jsonl --min f1=0"),
     (1, "there is no fect@99; versions 1, 2 exist", "run fect@99 --input rows.jsonl --output o"),
     (1, "there is no fect@99", "artifacts show fect@99"),
