@@ -111,20 +111,22 @@ def agree(
     """Say what is about to be spent, and ask a person where that is much; nothing is sent before."""
     forecast = f"forecast: {estimate.words}"
     answers = sum(paid.by_role.values())
-    if paid.kept_since:
+    if paid.is_whole:
         words = f"{plural(answers, 'call')}, 0 paid: {reused_words(paid.kept_since)}; --fresh asks anew"
         forecast = f"forecast: {estimate.what}: {words}"
+    elif paid.kept_since:
+        forecast += f"; {answers} of them not paid: {reused_words(paid.kept_since)}; --fresh asks anew"
     elif answers:
         forecast += f"; {answers} answers are paid already"
     print_notes(forecast)
     limit = estimate.budget.calls
     unlimited = estimate.without_limits.calls
-    if limit is not None and limit - spent < unlimited.high and not paid.kept_since:
-        may = "will" if limit - spent < unlimited.low else "may"
+    kept = answers if paid.kept_since else 0
+    if limit is not None and limit - spent < unlimited.high - kept:
+        may = "will" if limit - spent < unlimited.low - kept else "may"
         print_notes(f"--max-calls {limit} {may} stop it before the end; --resume continues from there")
     print_notes(*notes)
     unpriced, hosted = estimate.unpriced(), estimate.unpriced(hosted=True)
-    approve(
-        *estimate.remaining(paid.by_role, spent), estimate.budget, yes=yes, unpriced=unpriced, hosted=hosted
-    )
+    remaining = estimate.remaining(paid.by_role, spent, counted=not paid.kept_since)
+    approve(*remaining, estimate.budget, yes=yes, unpriced=unpriced, hosted=hosted)
     approve_keys((model for ask in estimate.asks for model in ask.models), yes=yes)

@@ -29,7 +29,7 @@ def refit_rows(options: RefitOptions) -> Result:
     if card.words is not None:
         body.append(card.words.words)
         body.extend(f"warning: {warning}" for warning in card.words.warnings)
-    if card.spend is not None and card.spend.total.calls:
+    if card.spend is not None and (card.spend.total.calls or card.spend.total.reused):
         body.append(spend_line(card.spend))
     body.append(f"artifact: {version.path} ({_standing_of(version, options)})")
     command = f"jurist prove {version.ref} --rows new.jsonl{store_option(options)}"

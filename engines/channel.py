@@ -127,6 +127,10 @@ class CallContext:
     """Endpoint -> its terms as earlier jobs found them, as JSON."""
     kept_answers: KeptAnswers | None = None
     """The answers of finished jobs, where they are used again, and those of this one are to be kept."""
+    counts_kept: bool = False
+    """Whether kept answers count towards the limits, so that work which plans by them takes the same steps again."""
+    only_kept: bool = False
+    """Whether nothing is sent: a call without a kept answer fails, which counts as a failure."""
     first_replies: FirstReplies | None = None
     """Counts the first replies, if somebody wants to know when they have come."""
     embedders: dict[Any, Any] = field(default_factory=dict)
@@ -276,10 +280,15 @@ class Channel:
     async def _answer_part(self, request: Request, way: _Way) -> Response:
         """Return the response from the journal, or that of the endpoint."""
         call = self._look_up(request_of_draw(request))
+        if call.past.kept_at:
+            await self._reuse(call, way)
         if call.past.answer:
             return response_of(call.past.answer, call.request)
         if call.past.refusal:
             raise RefusedRowError(FailureKind(call.past.refusal), call.past.error)
+        if self.context.only_kept:
+            self._count(Spend(failures=1))
+            raise RefusedRowError(FailureKind.SETTINGS, "its answer is not kept")
         self._check(call)
         return await self._send_until_answered(call, way)
 
@@ -417,11 +426,10 @@ class Channel:
         if not self._has_earlier_estimate:
             self._estimate.raise_to(self.context.journal.largest_ratios(self._asker(request)))
             self._has_earlier_estimate = True
-        if past.kept_at:
-            self._reuse(request, past)
-        elif past.answer:
+        # A kept outcome is booked later, once there is room for it.
+        if past.answer and not past.kept_at:
             self._replay(request, past.answer, past)
-        elif past.refusal:
+        elif past.refusal and not past.kept_at:
             self._book_earlier_failures(past, past.retried + 1)
         elif past.retried:  # an earlier process was interrupted between two attempts
             self._book_earlier_failures(past, past.retried)
@@ -437,13 +445,24 @@ class Channel:
         self._note_earlier_answer(request, answer)
         self.context.meter.settle(tokens=answer.tokens, cost=answer.cost, reservation=paid)
 
-    def _reuse(self, request: Request, past: Past) -> None:
-        """Book an outcome that a finished job has kept; it takes nothing of the budget."""
-        if past.answer is None:
+    async def _reuse(self, call: _Call, way: _Way) -> None:
+        """Book an outcome that a finished job has kept; it is not paid, but may count towards the limits.
+
+        Raises:
+            BudgetExhausted: it counts, and there is no room.
+        """
+        answer = call.past.answer
+        if self.context.counts_kept:
+            reservation = await self._reserve(call, way)
+            taken = Amount(calls=1)
+            if answer is not None:
+                taken = Amount(calls=1, tokens=answer.tokens, cost=answer.cost or 0.0)
+            self.context.meter.settle_kept(taken, reservation, failed=answer is None)
+        if answer is None:
             self._count(Spend(failed_before=1))
             return
-        self._count(replace(_spend_before(past.answer), reused=1, reused_since=past.kept_at))
-        self._note_earlier_answer(request, past.answer)
+        self._count(replace(_spend_before(answer), reused=1, reused_since=call.past.kept_at))
+        self._note_earlier_answer(call.request, answer)
 
     def _note_earlier_answer(self, request: Request, answer: StoredResponse) -> None:
         """Let the draw, the case in hand and the estimate of costs know an answer that was paid before."""

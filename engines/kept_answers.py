@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from ..errors import CheckpointError
+from ..text.files import hide_from_git
 from .database import Database
 from .journal import ANSWER_COLUMNS, Journal, Occurrences, Past, answer_in, refusal_in
 
@@ -45,6 +47,8 @@ class KeptAnswers:
         self._path = path
         self._anew = anew
         self._occurrences = Occurrences()
+        self.problem = ""
+        """Why the file is used no longer; empty while it is."""
         self._data: Database | None = None
         if path.exists():
             self._data = Database(path, _TABLES)
@@ -59,9 +63,7 @@ class KeptAnswers:
 
     def look_up(self, call: bytes, past: Past) -> Past:
         """Return the kept outcome of a call of this name; ``past``, that in the journal, without any."""
-        if self._data is None or self._anew:
-            return past
-        for row in self._data.all("SELECT * FROM answers WHERE call = ?", call):
+        for row in self._find_rows("SELECT * FROM answers WHERE call = ?", call):
             if row["error"]:
                 refusal, words = refusal_in(row["error"])
                 return replace(past, refusal=refusal, error=words, kept_at=row["kept_at"])
@@ -70,11 +72,19 @@ class KeptAnswers:
 
     def find_job(self, job: str) -> FinishedJob | None:
         """Return the finished job of this name; ``None`` if there is none."""
-        if self._data is None or self._anew:
-            return None
-        for row in self._data.all("SELECT * FROM jobs WHERE job = ?", job):
+        for row in self._find_rows("SELECT * FROM jobs WHERE job = ?", job):
             return FinishedJob(kept_since=row["kept_since"], answers=json.loads(row["answers"]))
         return None
+
+    def _find_rows(self, query: str, value: object) -> list[Any]:
+        """Return the rows of a query; none where no answer is used, or once the file was found damaged."""
+        if self._data is None or self._anew or self.problem:
+            return []
+        try:
+            return self._data.all(query, value)
+        except CheckpointError as error:
+            self.problem = error.message
+            return []
 
     def keep(self, job: str, finished: FinishedJob, journals: Sequence[Journal], now: str) -> None:
         """Keep the answers of a finished job; those to equal requests take the place of earlier ones.
@@ -93,9 +103,9 @@ class KeptAnswers:
             if first_row is None:
                 return
             rows = itertools.chain([first_row], rows)
-            self._data = Database(self._path, _TABLES)
             # Replies may quote what was judged, which is not to get into a repository with the store.
-            self._path.with_name(".gitignore").write_text("*\n", encoding="utf-8")
+            hide_from_git(self._path.parent)
+            self._data = Database(self._path, _TABLES)
         self._data.many(_KEEP, rows)
         self._data.all(_DROP_OLDEST, _MOST_ANSWERS)
         self._data.all(_DROP_JOBS)

@@ -76,6 +76,8 @@ class Meter:
         self.calls, self.cost, self.tokens = 0, 0.0, 0
         self.unpriced = 0
         """Calls whose price is unknown."""
+        self.kept = Amount()
+        """The amount of all of these that finished jobs have paid."""
         self._failed = 0
         """Requests that brought no answer, or none that could be read."""
 
@@ -313,6 +315,13 @@ class Meter:
             if not tokens:
                 hint = "the endpoint does not report tokens: limit the job with --max-calls"
             raise ModelError("--max-cost cannot be kept: the price of a reply is unknown", hint=hint)
+
+    def settle_kept(self, taken: Amount, reservation: Amount | None, *, failed: bool) -> None:
+        """Count the amount of a reserved call that was not sent, as a finished job has paid for it."""
+        with self._lock:
+            self._sent -= 1
+            self.kept += taken
+        self.settle(tokens=round(taken.tokens), cost=taken.cost, reservation=reservation, failed=failed)
 
     def limit_for_answers(self, answers: int) -> int:
         """Return the limit on calls (``--max-calls``) that would leave room for a number of answers more.

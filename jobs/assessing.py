@@ -39,6 +39,7 @@ from ..report.table import Table
 from .estimate import Ask, CostEstimate, Size, Span
 from .generation import job_id
 from .judges import JudgeLike, as_items, load_for_new_rows, load_reference
+from .kept_calls import Asking
 from .measuring import make_judge_ask, spread_evenly
 from .sealed_rows import select_unseen
 from .surface import GoldLike, ModelLike, Surface, make_model, open_store, read_gold
@@ -186,6 +187,10 @@ class Assessment(ABC):
             **self.settings,
         }
 
+    def askings(self) -> Sequence[Asking]:
+        """Return nothing: what is judged follows from what the models say."""
+        return ()
+
     def foresee(self) -> CostEstimate:
         """Return the estimate of the assessment; nothing is sent, and the offline engine answers a few questions."""
         context = CallContext.fresh()
@@ -244,7 +249,7 @@ def figure_record(
 def assess_models(assessment: Assessment, surface: Surface) -> tuple[list[ModelResult], dict[str, Any]]:
     """Assess every model; return the results in the order of the models, and what was spent, by purpose."""
     doing = "calibrating, answering, judging" if assessment.held_out else "answering, judging"
-    with surface.asking(assessment, doing, reuses=True) as (paid_job, on_step):
+    with surface.asking(assessment, doing) as (paid_job, on_step):
         judge = replace(assessment.judge, context=paid_job.contexts["judge"])
         verdicts = judge.verdicts(assessment.held_out, on_verdict=lambda index, verdict: on_step())
         calibrated = list(zip(assessment.held_out, verdicts, strict=True))

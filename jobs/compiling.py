@@ -368,7 +368,9 @@ def compile_judge(
     for limit in limits:
         _note(sink, f"the sealed test: {limit}")
     _note(sink, plan.split.near_words)
-    with paying(plan, start or Start(root=store.checkpoints)) as work:
+    # The search plans by the calls that are left: kept answers must not change the prompts that it tries.
+    start = replace(start or Start(root=store.checkpoints), reuses=True, counts_kept=True)
+    with paying(plan, start) as work:
         return _compile(plan, work, store, force, sink)
 
 

@@ -46,7 +46,7 @@ from ..programs.verdicts import Verdict
 from .panels import describe_panel
 from .plan import Plan
 from .references import References, find_constant, score_references
-from .sealed_rows import ProofOpening, foresee_proof_opening, identify_prompt
+from .sealed_rows import ProofOpening, foresee_proof_opening, identify_log, identify_prompt
 
 _Verdicts = Mapping[str, Sequence[Verdict]]
 """``basic`` and ``compiled`` -> a verdict on each case of the sealed test."""
@@ -102,7 +102,10 @@ class Contest:
             self.candidate.setting.words,
             self.candidate.setting.own_answer,
         )
-        return foresee_proof_opening(plan.split, [basic_prompt, candidate_prompt], self.earlier_openings)
+        prompts = [basic_prompt, candidate_prompt]
+        for log in plan.beside:
+            prompts.append(identify_log(log, plan.split.test))
+        return foresee_proof_opening(plan.split, prompts, self.earlier_openings)
 
     def compare_with_parent(self, records: Sequence[ProofRecord]) -> Contrast | None:
         """Compare the candidate's answers to the test with those that its parent gave in its own proof.

@@ -5,7 +5,7 @@ and the level of its decision falls with that.
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -33,6 +33,7 @@ from ..programs.state import Demo, PredictorPrompt, PromptState
 from ..text.wording import normalised
 from .conclusion import Concluded, Contest, conclude
 from .estimate import Ask, CostEstimate
+from .kept_calls import Asking
 from .measuring import make_ask, make_embedding_asks
 from .plan import check_showable
 from .renewing import (
@@ -87,6 +88,14 @@ class RenewedPlan(Recompilation):
         rows = f"{len(opening.cases)} sealed cases, opening {opening.number} of this test"
         plan = (f"proving {self.candidate.id} on {rows}",)
         return plan + opening.limits(opening.cases, self.judge)
+
+    def askings(self) -> Iterator[Asking]:
+        """Yield the sealed cases for each of both prompts."""
+        cases = self._foreseen.opening.cases
+        yield Asking(role="judge", make_asker=lambda context: self.contest(context).basic_asker, cases=cases)
+        yield Asking(
+            role="chosen", make_asker=lambda context: self.contest(context).candidate_asker, cases=cases
+        )
 
     def foresee(self) -> CostEstimate:
         """Estimate it. Sends nothing."""

@@ -6,6 +6,7 @@ apart. :mod:`jurist.jobs.measuring` measures what a question takes.
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -373,23 +374,30 @@ class CostEstimate:
             "redraws": self.redraws,
         }
 
-    def remaining(self, paid: Mapping[str, int], spent: int = 0) -> tuple[int | None, float | None]:
+    def remaining(
+        self, paid: Mapping[str, int], spent: int = 0, *, counted: bool = True
+    ) -> tuple[int | None, float | None]:
         """Return the requests to models that are not free and their cost, both at most; ``None`` if not known.
 
         Args:
             paid: role -> answers that were paid for before.
             spent: further calls that were made before.
+            counted: whether the answers count towards the limits.
         """
+        unused_answers = Counter(paid)
+        if counted:
+            spent += unused_answers.total()
         calls_left = None
         if self.budget.calls is not None:
-            calls_left = max(0, self.budget.calls - sum(paid.values()) - spent)
+            calls_left = max(0, self.budget.calls - spent)
         if calls_left == 0:
             return 0, None if self.cost is None else 0.0
         asks: list[Ask] = []
         for ask in self.asks:
             if ask.paid:
-                unpaid_calls = max(0, ask.calls.high - paid.get(ask.role, 0))
-                asks.append(replace(ask, calls=Span(0, unpaid_calls)))
+                paid_calls = min(ask.calls.high, unused_answers[ask.role])
+                unused_answers[ask.role] -= math.ceil(paid_calls)
+                asks.append(replace(ask, calls=Span(0, ask.calls.high - paid_calls)))
         remainder = replace(self, asks=tuple(asks), budget=replace(self.budget, calls=calls_left))
         calls = _finite(remainder.calls.high)
         cost = None

@@ -1,12 +1,13 @@
 """An experiment: several judges on the same gold rows that none was compiled on, and every paid answer kept."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 from ..cases import Case
+from ..engines.channel import CallContext
 from ..engines.ledger import Spend
 from ..engines.meter import Budget
 from ..errors import JuristError, UsageError, plural
@@ -18,10 +19,12 @@ from ..keeping.contenders import Contender
 from ..keeping.loading import LoadedJudge
 from ..keeping.paying import PaidJob
 from ..optimizers.objective import row_of
+from ..programs.asking import Asker
 from ..programs.judge import Judge
 from ..programs.verdict_sources import FIRST_CASES, check_readable, with_readable_adapter
 from ..programs.verdicts import OnVerdict, Verdict
 from .estimate import Ask, CostEstimate, Span
+from .kept_calls import Asking
 from .measuring import count_redraws, make_ask, make_embedding_asks
 from .references import References, score_references_beside
 from .sealed_rows import Opening, foresee_opening, select_unseen
@@ -207,6 +210,14 @@ class Experiment:
                 asks.append(Ask(role=name, models=tuple(contender.models), calls=Span(questions, questions)))
         return CostEstimate(what=self.size, asks=tuple(asks), budget=self.budget, redraws=redraws)
 
+    def askings(self) -> Iterator[Asking]:
+        """Yield the rows of each judge and repeat, those that were left out without."""
+        for name, contender in self.contenders_to_ask.items():
+            if isinstance(contender, LoadedJudge):
+                for repeat in range(self.repeats):
+                    make_asker = partial(_make_asker, contender, repeat)
+                    yield Asking(role=name, make_asker=make_asker, cases=self.cases)
+
     def ask(self, job: PaidJob, on_case: Callable[[], None] = lambda: None) -> "list[Answers]":
         """Ask every contender in ``contenders_to_ask`` about every row, as often as there are repeats."""
         opening = self.opening  # the number of the opening is that before anything is asked
@@ -311,6 +322,11 @@ class _TriedContender:
     contender: Contender
     verdicts: list[Verdict]
     other_adapter: str = ""  # why it is asked in another prompt format, in words
+
+
+def _make_asker(judge: LoadedJudge, repeat: int, context: CallContext) -> Asker:
+    """Return the asker of a judge for a repeat, whose calls are made in a context."""
+    return judge.paid_by(context).asker(repeat)
 
 
 def _without_redraws_in_trial(contender: Contender) -> Contender:

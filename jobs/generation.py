@@ -45,6 +45,7 @@ from ..report.shown import Shown
 from ..report.table import Table, table
 from .estimate import Ask, CostEstimate, Size, Span
 from .judges import load_for_new_rows, load_reference
+from .kept_calls import Asking
 from .measuring import ask_offline, spread_evenly
 from .surface import ModelLike, Surface, open_store
 
@@ -113,6 +114,10 @@ class Generation:
     def notes(self) -> tuple[str, ...]:
         """Notes for the user before the first call."""
         return (self.loaded.note,)
+
+    def askings(self) -> Sequence[Asking]:
+        """Return nothing: what is verified follows from what is written."""
+        return ()
 
     def foresee(self) -> CostEstimate:
         """Return the estimate of the generation; nothing is sent, and the offline engine writes a few items."""

@@ -8,7 +8,7 @@ import dataclasses
 import hashlib
 import json
 import string
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -32,6 +32,7 @@ from ..report.shown import Shown
 from ..report.table import Table
 from ..text.tables import read_table
 from .experiment import Answers, Experiment
+from .kept_calls import Asking
 from .measuring import spread_evenly
 
 LANGUAGES = ("en", "zh")
@@ -163,6 +164,9 @@ class Hardening(Experiment):
     @property
     def rows(self) -> int:
         return len(self.chosen) * (len(self.attacks) + 2)
+
+    def askings(self) -> Iterator[Asking]:
+        return iter(())  # the attacks follow from the answers to the rows as they are
 
     def fingerprint(self) -> dict[str, Any]:
         settings = super().fingerprint()

@@ -7,7 +7,7 @@ that the version keeps of its own proof. So the old model need not be asked, and
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -42,6 +42,7 @@ from ..text.templates import CHAT
 from .conclusion import Contest, Evidence, content_of_settings, prove_candidate
 from .derived_versions import INHERITED, RenewedPlan, history_line, renew_plan
 from .estimate import Ask, CostEstimate
+from .kept_calls import Asking
 from .label_plan import move_tags
 from .measuring import make_ask
 from .surface import ModelLike, Surface, make_model, open_store
@@ -94,6 +95,16 @@ class MovePlan(RenewedPlan):
             f"(level {opening.level:.3g})"
         )
         return (plan, *opening.limits(opening.cases, self.judge))
+
+    def askings(self) -> Iterator[Asking]:
+        """Yield the cases of the fit, and the sealed ones for each of both prompts."""
+        yield Asking(
+            role="judge",
+            make_asker=lambda context: self.contest(context).candidate_asker,
+            cases=self.fitting_cases,
+        )
+        for asking in super().askings():
+            yield replace(asking, role="proving")
 
     def foresee(self) -> CostEstimate:
         """Return the estimate of the calls for the fit, the proof and the old model. Nothing is sent."""

@@ -6,9 +6,9 @@ test, so that nothing can be shown of it there.
 """
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from ..cases import Case
@@ -49,6 +49,7 @@ from ..programs.asking import Asker
 from ..programs.state import PromptState
 from ..programs.verdicts import Verdict
 from .estimate import Ask, CostEstimate
+from .kept_calls import Asking
 from .measuring import make_ask, make_embedding_asks
 from .renewing import (
     ASKED,
@@ -122,6 +123,15 @@ class _RefitPlan(Recompilation):
     def askers_of(self, job: Job) -> list[Asker]:
         """Return the askers of the prompts."""
         return [job.asker(state.apply(self.judge.basic()), setting) for state, setting in self.prompts]
+
+    def askings(self) -> Iterator[Asking]:
+        """Yield the labelled cases for each prompt."""
+        for number in range(len(self.prompts)):
+            yield Asking(role="judge", make_asker=partial(self._make_asker, number), cases=self.cases)
+
+    def _make_asker(self, number: int, context: CallContext) -> Asker:
+        """Return the asker of a prompt whose calls are made in a context."""
+        return self.askers_of(self.job_of_all(context))[number]
 
     def job_of_all(self, context: CallContext) -> Job:
         """Return the job in which all labelled cases may be learned from, and no case is shown to its own group."""

@@ -2,9 +2,10 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
-from ..cases import Case, text_hash
+from ..cases import Case, Values, text_hash
 from ..engines.models import Model
 from ..evaluation.paired import limits
 from ..evaluation.proof import level_of
@@ -16,6 +17,7 @@ from ..gold.shown import find_shown_cases
 from ..gold.splits import Split
 from ..keeping.contenders import Contender
 from ..keeping.loading import NO_MODEL
+from ..keeping.logs import Log
 from ..programs.judge import Judge
 from ..programs.own_answer import OwnAnswer
 from ..programs.state import Demo, PromptState
@@ -136,6 +138,15 @@ def identify_prompt(
     return text_hash(repr((state.id, fields, model.name, temperature, adapter, votes)))[:16]
 
 
+def identify_log(log: Log, cases: Sequence[Case]) -> str:
+    """Return the identity of a log in the ledger: its verdicts on some rows, whatever its file is called."""
+    verdicts: list[tuple[str, Values, list[str]]] = []
+    for case, verdict in zip(cases, log.verdicts(cases), strict=True):
+        probabilities = [repr(sorted(unit.items(), key=repr)) for unit in verdict.probabilities]
+        verdicts.append((case.id, verdict.values, probabilities))
+    return text_hash(repr(sorted(verdicts, key=itemgetter(0))))[:16]
+
+
 def foresee_opening(
     cases: Sequence[Case], judges: Sequence[Contender] = (), *, chooses: bool = True
 ) -> Opening:
@@ -143,6 +154,10 @@ def foresee_opening(
     ledger = Openings()
     prompts: set[str] = set()
     for judge in judges:
+        if isinstance(judge, Log):
+            opened_rows = zip(cases, ledger.of(cases), strict=True)
+            prompts.add(identify_log(judge, [case for case, row in opened_rows if row.openings]))
+            continue
         prompts.add(
             identify_prompt(
                 judge.judge,

@@ -23,7 +23,7 @@ from ..keeping.contenders import Contender
 from ..keeping.loading import LoadedJudge
 from ..keeping.logs import LogReference
 from ..keeping.naming import locate_judge
-from ..keeping.paying import PaidAnswers, PaidJob, Start, Work, paying
+from ..keeping.paying import PaidAnswers, PaidJob, Start, Work, kept_answers_file, paying
 from ..keeping.spend_card import reused_words
 from ..keeping.trust import Trust
 from ..optimizers.base import Event, Sink
@@ -34,6 +34,7 @@ from .comparing import Comparing, Evaluating
 from .estimate import CostEstimate
 from .experiment import Answers, Experiment
 from .hardening import Hardening
+from .kept_calls import Countable, count_kept_calls
 from .log_columns import read_judge_name
 from .log_judge import infer_judge
 from .plan import Plan
@@ -64,7 +65,7 @@ class Loading(TypedDict, total=False):
     redraws: int | None
 
 
-class Asked(Work, Protocol):
+class Asked(Work, Countable, Protocol):
     """Work whose end is foreseen before it asks about rows."""
 
     @property
@@ -144,7 +145,7 @@ class Surface:
 
     @contextmanager
     def asking(
-        self, work: Asked, title: str, *, reuses: bool = False
+        self, work: Asked, title: str, *, reuses: bool = True
     ) -> Iterator[tuple[PaidJob, Callable[[], None]]]:
         """Open work that asks models: yield it, and what is called after each row.
 
@@ -153,14 +154,21 @@ class Surface:
             title: names it in its progress.
             reuses: whether answers that finished work has kept are used again, and its own are kept.
         """
-        start = replace(self.start, reuses=reuses, on_open=lambda paid: self.opened(work, paid))
+
+        def open_work(paid: PaidAnswers) -> None:
+            root = self.start.root
+            if reuses and root is not None and not self.start.fresh and not any(paid.by_role.values()):
+                paid = count_kept_calls(work, kept_answers_file(root))
+            self.opened(work, paid)
+
+        start = replace(self.start, reuses=reuses, on_open=open_work)
         with paying(work, start) as job, self.counted(title, work.rows, job.meter) as step:
             yield job, step
 
     def opened(self, work: Asked, paid: PaidAnswers) -> None:
         """Hear of work, and of the answers that are paid already, before it asks models; what this raises ends it."""
         self.note(work.foresee().ending)
-        if paid.kept_since:
+        if paid.is_whole:
             self.note(f"{reused_words(paid.kept_since)}; --fresh asks anew")
 
     def measured(self, work: Cascading | Comparing | Evaluating | Hardening, title: str) -> Any:

@@ -52,6 +52,8 @@ class Start:
     fresh: bool = False  # forget an unfinished run of the same work
     # keep the answers of the work when it is finished, and use those that finished work has kept
     reuses: bool = False
+    # let these count towards the limits, as the work plans its steps by the calls that are left
+    counts_kept: bool = False
     # called before anything is asked; an exception that it raises ends the work
     on_open: Callable[["PaidAnswers"], None] = lambda paid: None
     # called once, with what was spent so far, when the first replies have come
@@ -64,8 +66,9 @@ class PaidAnswers:
     """The answers that were paid before this start of work."""
 
     by_role: Mapping[str, int]  # role -> their number
-    # when the same work was finished whose answers are used again, in UTC; empty where it was interrupted
+    # when the oldest of those was kept that finished work has paid, in UTC; empty where the same work was interrupted
     kept_since: str = ""
+    is_whole: bool = False  # whether they are all that the work asks for
 
 
 class Work(Protocol):
@@ -89,6 +92,11 @@ _LOCK = "lock"
 def checkpoint_folder(root: Path, fingerprint: Mapping[str, object]) -> Path:
     """Return the folder of the checkpoint of work with a fingerprint; it need not exist."""
     return root / hashlib.sha256(_checkpoint_json(fingerprint).encode()).hexdigest()[:16]
+
+
+def kept_answers_file(root: Path) -> Path:
+    """Return the file with the answers of finished work, in the folder of all checkpoints; it need not exist."""
+    return root / "answers.sqlite"
 
 
 class Checkpoint:
@@ -138,7 +146,7 @@ class Checkpoint:
     @property
     def kept_answers(self) -> Path:
         """The file with the answers of finished work, of all jobs."""
-        return self.folder.parent / "answers.sqlite"
+        return kept_answers_file(self.folder.parent)
 
     def keep(self, name: str, content: object) -> None:
         """Write a JSON file into the checkpoint."""
@@ -196,6 +204,7 @@ class PaidJob:
                 paces=paces,
                 stored_terms=learnt,
                 kept_answers=self._kept_answers,
+                counts_kept=start is not None and start.counts_kept,
                 first_replies=first_replies,
             )
             paid[role] = len(journal)
@@ -204,7 +213,9 @@ class PaidJob:
         if self._kept_answers is not None and checkpoint is not None and not any(paid.values()):
             finished = self._kept_answers.find_job(checkpoint.folder.name)
             if finished is not None:
-                self.paid = PaidAnswers(by_role=finished.answers, kept_since=finished.kept_since)
+                self.paid = PaidAnswers(
+                    by_role=finished.answers, kept_since=finished.kept_since, is_whole=True
+                )
         self.unfinished = False
         """Whether the work has to be continued though it came to its end, as rows failed."""
         self.on_stop: Callable[[], str] = lambda: ""
@@ -229,10 +240,11 @@ class PaidJob:
 
     def spend(self) -> dict[str, Any]:
         """Return the spend of all starts, as JSON values; ``lost`` counts calls that this start did not use."""
+        kept = self.meter.kept
         return {
-            "calls": self.meter.calls,
-            "tokens": self.meter.tokens,
-            "cost": round(self.meter.cost, 6),
+            "calls": self.meter.calls - kept.calls,
+            "tokens": round(self.meter.tokens - kept.tokens),
+            "cost": round(self.meter.cost - kept.cost, 6),
             "lost": self.meter.outstanding.calls,
             "by_purpose": self.ledger.to_json(),
         }
@@ -283,6 +295,8 @@ class PaidJob:
         if ended:
             self._keep_answers()
         if self._kept_answers is not None:
+            if self._kept_answers.problem:
+                to_stderr(f"answers of earlier runs were not used: {self._kept_answers.problem}; remove the file")
             self._kept_answers.close()
         for context in self.contexts.values():
             context.journal.close()
@@ -314,9 +328,9 @@ class PaidJob:
         journals = [context.journal for context in self.contexts.values()]
         try:
             kept_answers.keep(checkpoint.folder.name, job, journals, now)
-            if checkpoint.kept_answers.exists():  # answers of an endpoint are there
-                hide_from_git(checkpoint.kept_answers.parent)
-        except (CheckpointError, OSError) as error:
+        except CheckpointError as error:  # the work is done: there is nothing to go on with
+            to_stderr(f"the answers are not kept for a later run: {error.message}")
+        except OSError as error:
             to_stderr(f"the answers are not kept for a later run: {error}")
 
 
@@ -325,7 +339,7 @@ def _open_kept_answers(path: Path, *, anew: bool) -> KeptAnswers | None:
     try:
         return KeptAnswers(path, anew=anew)
     except CheckpointError as error:
-        to_stderr(f"answers of earlier runs are not used: {error}; remove the file")
+        to_stderr(f"answers of earlier runs are not used: {error.message}; remove the file")
         return None
 
 

@@ -67,5 +67,5 @@ def table(
 
 def measure_detectors(work: Detectors, surface: Surface) -> tuple[Detection, PaidJob]:
     """Ask detectors about gold as one paid job, and return their table with the job."""
-    with surface.asking(work, "asking", reuses=True) as (job, step):
+    with surface.asking(work, "asking") as (job, step):
         return work.detection(job, step), job

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 from judges import CHECK, ROWS
-from small import THINGS, replies
+from small import THINGS, replies, write_jsonl
 
 import jurist
 from jurist.cases import Case
 from jurist.gold.splits import Split
+from jurist.jobs.openings import Openings
 from jurist.jobs.recorded import read_log
-from jurist.jobs.sealed_rows import foresee_proof_opening, select_unseen
+from jurist.jobs.sealed_rows import foresee_proof_opening, identify_log, select_unseen
 from jurist.keeping.artifacts import Store
 from jurist.keeping.loaders import CascadeJudge
 from jurist.keeping.logs import LogReference
@@ -89,6 +90,33 @@ def test_a_log_of_a_version_that_the_store_lacks_says_that_its_rows_are_scored(t
     log = read_log(LogReference.of("recorded:log.jsonl"), gold, Store(tmp_path / "other"))
     assert "has not the check@1 that gave them: rows that it was compiled on are scored, too" in log.note
     assert select_unseen([log], gold) == gold.cases
+
+
+def write_log(name: str, seed: int) -> str:
+    """Write verdicts of another system on all rows, and return their name as a judge."""
+    draw = random.Random(seed)
+    names = CHECK.input_fields
+    lines = [{**{name: row[name] for name in names}, "says": draw.choice(("send", "hold"))} for row in ROWS]
+    write_jsonl(Path(name), lines)
+    return f"recorded:{name}"
+
+
+def openings() -> int:
+    return max(row.openings for row in Openings().of(jurist.Gold.of(ROWS, CHECK).cases))
+
+
+def test_a_log_opens_the_sealed_rows_once_for_its_verdicts_whatever_its_file_is_called() -> None:
+    gold = jurist.Gold.of(ROWS, CHECK)
+    sealed = gold.cases[::2]
+    beside = read_log(LogReference.of(write_log("beside.jsonl", seed=3)), gold)
+    foresee_proof_opening(split_of(sealed), ["one", identify_log(beside, sealed)]).record("compile")
+    counts = [openings()]
+    for name, seed in (("beside.jsonl", 3), ("a.jsonl", 1), ("a.jsonl", 1), ("b.jsonl", 1), ("a.jsonl", 2)):
+        evaluation = jurist.evaluate(write_log(name, seed), ROWS)
+        counts.append(openings())
+        assert evaluation.opening == counts[-1]
+    # the log of the proof, then another one, the same again, its copy, and other verdicts under its name
+    assert counts == [1, 1, 2, 2, 2, 3]
 
 
 def test_a_cascade_has_seen_the_rows_of_the_version_behind_a_changed_prompt() -> None:
