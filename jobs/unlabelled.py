@@ -241,7 +241,12 @@ def load_rival(reference: str, artifact: Artifact, store: Store, gold: Gold) -> 
             f"{artifact.ref} was moved from {parent}, not from {reference}",
             hint="leave out --against to hold a version against its basic prompt",
         )
-    return load_judge(moved.parent, store=store)
+    # The answers that it keeps are those to its sealed test, and not to these rows.
+    step = (
+        f"name a file with its verdicts on these rows: --against recorded:FILE; without one, leave out --against: "
+        f"{artifact.ref} is then held against its basic prompt"
+    )
+    return replace(load_judge(moved.parent, store=store), step_without_model=step)
 
 
 @checked

@@ -54,7 +54,7 @@ _CHANGED_NOTE = (
 
 @contextmanager
 def naming_move(judge: "LoadedJudge") -> Iterator[None]:
-    """Say of a version whose model is gone which command brings it to another model."""
+    """Say of a version whose model is gone what to do: by default to bring it to another model."""
     try:
         yield
     except GoneModelError as error:
@@ -62,10 +62,10 @@ def naming_move(judge: "LoadedJudge") -> Iterator[None]:
         artifact = judge.artifact
         if artifact is None or not artifact.proof_records() or not same_model(artifact.model, model):
             raise
-        hint = (
-            f"{error.hint}; if {model} no longer answers, jurist move {artifact.ref} --model NEW holds another model "
-            f"against the answers that {artifact.ref} keeps"
+        step = judge.step_without_model or (
+            f"jurist move {artifact.ref} --model NEW holds another model against the answers that {artifact.ref} keeps"
         )
+        hint = f"{error.hint}; if {model} no longer answers, {step}"
         raise GoneModelError(error.message, hint=hint) from error
 
 
@@ -203,6 +203,7 @@ class LoadedJudge(Prompt):
         is_changed: whether its prompt was changed after it was loaded, as by an optimizer of DSPy.
         changed_version: the version whose prompt was changed; ``None`` for a basic prompt.
         has_own_model: whether nobody named its model, so that a version asks the one that it was proven with.
+        step_without_model: what a user can do if its model is gone, in words; empty: move the version.
     """
 
     model: Model
@@ -214,6 +215,7 @@ class LoadedJudge(Prompt):
     is_changed: bool = False
     changed_version: Artifact | None = None
     has_own_model: bool = field(default=False, compare=False)
+    step_without_model: str = field(default="", compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the ledger, and the store: a copy is the version that it is."""

@@ -296,7 +296,9 @@ class PaidJob:
             self._keep_answers()
         if self._kept_answers is not None:
             if self._kept_answers.problem:
-                to_stderr(f"answers of earlier runs were not used: {self._kept_answers.problem}; remove the file")
+                to_stderr(
+                    f"answers of earlier runs were not used: {self._kept_answers.problem}; remove the file"
+                )
             self._kept_answers.close()
         for context in self.contexts.values():
             context.journal.close()

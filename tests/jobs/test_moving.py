@@ -371,12 +371,17 @@ def test_a_model_that_is_gone_is_one_line_that_names_the_move(serve: Callable[..
     write_new_rows()
     rows = ("--rows", "new.jsonl", "--yes")
     judged = ("--input", "new.jsonl", "--output", "judged.jsonl", "--yes")
-    step = "if openai/old no longer answers, jurist move fect@1 --model NEW holds another model"
+    gone = "if openai/old no longer answers, "
+    move = f"{gone}jurist move fect@1 --model NEW holds another model"
+    log = (
+        f"{gone}name a file with its verdicts on these rows: --against recorded:FILE; without one, leave out"
+    )
     # the server at which fect@1 was proven has ended
-    for command in (
-        ("prove", "fect@2", "--against", "fect@1", *rows),
-        ("run", "fect@1", *judged),
-        ("gate", "fect@2", "--gold", "gold.jsonl", "--min", "f1=0.1", "--not-worse-than", "fect@1", "--yes"),
+    limit = ("--min", "f1=0.1", "--not-worse-than", "fect@1", "--yes")
+    for command, step in (
+        (("prove", "fect@2", "--against", "fect@1", *rows), log),
+        (("run", "fect@1", *judged), move),
+        (("gate", "fect@2", "--gold", "gold.jsonl", *limit), move),
     ):
         done = cli(*command)
         errors = [line for line in done.err.splitlines() if line.startswith("error")]
@@ -384,5 +389,7 @@ def test_a_model_that_is_gone_is_one_line_that_names_the_move(serve: Callable[..
         assert len(errors) == 1, done.err
         assert "[openai/old] failed to connect to 127.0.0.1" in errors[0]
         assert step in errors[0]
-    with pytest.raises(jurist.JuristError, match=r'jurist\.move\("fect@1", model="NEW"\)'):
+    with pytest.raises(jurist.JuristError, match=r'against="recorded:FILE"; without one, leave out against='):
         jurist.prove("fect@2", "new.jsonl", against="fect@1")
+    with pytest.raises(jurist.JuristError, match=r'jurist\.move\("fect@1", model="NEW"\)'):
+        jurist.evaluate("fect@1", "gold.jsonl")
