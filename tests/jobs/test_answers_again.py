@@ -280,6 +280,16 @@ def test_a_limit_counts_what_is_paid_in_this_run(server: Any) -> None:
         )
 
 
+@pytest.mark.parametrize(("limit", "code"), [(7, 1), (12, 0)])
+def test_a_limit_holds_to_the_call_beside_kept_answers(limit: int, code: int, server: Any) -> None:
+    write_jsonl(Path("half.jsonl"), ROWS[:12])
+    asked(server, "evaluate", "fect:basic", "--gold", "half.jsonl", "--model", "openai/x")
+    before = server.count
+    done = cli(*EVALUATE, "--api-base", server.url, "--yes", "--max-calls", limit)
+    assert (done.code, server.count - before) == (code, limit)
+    assert ("--max-calls 7 will stop it before the end" in done.err) == bool(code)
+
+
 def test_what_is_kept_holds_no_key_no_address_and_no_prompt(server: Any, fake_key: str) -> None:
     asked(server, *EVALUATE)
     kept = ANSWERS.read_bytes()
