@@ -87,6 +87,8 @@ class Work(Protocol):
 
 
 _LOCK = "lock"
+_FRESH = "fresh"
+"""The file in the folder of unfinished work that was begun to use no earlier answers."""
 
 
 def checkpoint_folder(root: Path, fingerprint: Mapping[str, object]) -> Path:
@@ -124,6 +126,13 @@ class Checkpoint:
                 )
             self.keep("job.json", fingerprint)
             hide_from_git(self.folder)
+            fresh_mark = self.folder / _FRESH
+            if fresh:
+                fresh_mark.touch()
+            elif not resume:
+                fresh_mark.unlink(missing_ok=True)
+            self.asks_anew = fresh_mark.exists()
+            """Whether the unfinished run was begun to use no earlier answers."""
         except OSError as error:
             raise CheckpointError(
                 f"{root}: cannot be written: {error.strerror}", hint="name another folder with --store"
@@ -186,7 +195,7 @@ class PaidJob:
         self.meter = Meter(work.budget)
         self._kept_answers: KeptAnswers | None = None
         if checkpoint is not None and start is not None and start.reuses:
-            self._kept_answers = _open_kept_answers(checkpoint.kept_answers, anew=start.fresh)
+            self._kept_answers = _open_kept_answers(checkpoint.kept_answers, anew=checkpoint.asks_anew)
         first_replies = self._first_replies(start)
         paces: dict[str, Pace] = {}  # one for each endpoint, whoever asks it
         learnt = {address: terms for address, (terms, _) in _learnt_terms().items()}

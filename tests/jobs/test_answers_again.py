@@ -172,6 +172,16 @@ def test_fresh_answers_take_the_place_of_those_before(server: Any) -> None:
     assert plain(again.json) == plain(fresh.json) != plain(first.json)
 
 
+def test_a_fresh_run_that_was_stopped_goes_on_without_earlier_answers(server: Any) -> None:
+    asked(server, *EVALUATE)
+    stopped = cli(*EVALUATE, "--api-base", server.url, "--fresh", "--max-calls", 5)
+    assert stopped.code == 1
+    done, paid = asked(server, *EVALUATE, "--resume", "--json")
+    assert paid == len(ROWS) - 5
+    assert "reused" not in done.json["spend"]
+    assert asked(server, *EVALUATE)[1] == 0
+
+
 def test_repeats_draw_anew_and_further_ones_use_those_before(server: Any) -> None:
     compare = ("compare", "fect:basic", *GOLD, "--model", "openai/x", "--repeats")
     two, paid = asked(server, *compare, 2, "--json")

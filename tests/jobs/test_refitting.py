@@ -246,6 +246,7 @@ def test_a_stack_asks_each_row_once_within_its_budget_and_goes_on_where_it_stopp
     with Loopback(Knowing(labelled, 0.25)) as server:
         first = compile_stack(server, monkeypatch)
         assert first.fitted_parts == ("rule of words and replies",)
+        Path("compiled/.checkpoints/answers.sqlite").unlink()
         count = server.count
         stopped = cli("artifacts", "refit", "route@1", "--same", "--max-calls", "100", "--yes")
         assert stopped.code != 0
@@ -327,6 +328,8 @@ def test_the_basic_prompt_and_that_of_the_version_are_asked_about_each_row_once(
         compile_stack(server, monkeypatch)
         count = server.count
         ok("artifacts", "refit", "route@1", "--yes")
+        assert server.count == count  # the compilation has asked the same
+        ok("artifacts", "refit", "route@1", "--yes", "--fresh")
         assert server.count - count == 120
 
 
