@@ -54,8 +54,8 @@ def check_command(options: CheckOptions) -> Result:
     """Validate all rows, describe the gold of usable rows, and try the split."""
     store = store_of(options)
     checked_gold = check_gold(
-        gold_name(options),
         _judge_named(options.judge, store),
+        gold_name(options),
         mapping=mapping_of(options),
         rejects=rejects_of(options),
         seed=options.seed,
@@ -78,8 +78,8 @@ def import_command(options: ImportOptions) -> Result:
     judge = _judge_named(options.judge, store_of(options))
     rejects = rejects_of(options)
     gold = import_gold(
-        options.gold,
         judge,
+        options.gold,
         options.output,
         merge=options.merge,
         mapping=mapping_of(options),

@@ -30,10 +30,10 @@ from ..gold.sheets import (
     review_lines,
     write_sheet,
 )
-from ..gold.sources import bundled_names
 from ..jobs.gold_origins import gold_source
 from ..keeping.locking import lock_output
 from ..keeping.naming import find_judge, judge_of_artifact
+from ..programs.catalogue import list_bundled_gold
 from ..programs.judge import Judge
 from ..programs.state import PromptState
 from ..report.reviewing import Review, review_application
@@ -248,7 +248,7 @@ def _guideline(path: str | None, gold_name: str, judge: Judge) -> str:
             return Path(path).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise GoldError(f"the guideline cannot be read: {system_message(error)}", path=path) from error
-    if gold_name in bundled_names():
+    if gold_name in list_bundled_gold():
         package = resources.files(__package__.rpartition(".")[0])
         bundled_file = package / "datasets" / gold_name / "GUIDELINES.md"
         if bundled_file.is_file():

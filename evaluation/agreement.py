@@ -6,7 +6,10 @@ are over all units with two ratings or more.
 
 Where answers are near or far rather than right or wrong (scores, sets), raw agreement is the mean similarity of two
 ratings of a unit, alpha weighs a difference by the square of 1 - similarity (for scores this is the interval alpha),
-and there is no kappa and nothing by label.
+and there is no unweighted kappa and nothing by label.
+
+Of numbers (scores, and closed labels that are three numbers or more) there are also weighted kappas (Cohen 1968), in
+which a difference counts by its size (linear) or by the square of its size (quadratic), and the interval alpha.
 
 By label, alpha is that of the label against all others; specific agreement is the share of pairs of ratings with that
 label that agree on it. Intervals are clustered by group, as for metrics. A quotient 0/0 is undefined, ``None``: where
@@ -15,6 +18,7 @@ all ratings are one label, chance alone agrees as well.
 ``krippendorff`` is not called, as its licence (GPL) would be one that jurist's users have to take on.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -26,7 +30,6 @@ from numpy.typing import NDArray
 from ..cases import Value
 from ..errors import JuristError
 from .intervals import Estimate, Jackknife, estimated, leaving_out
-from .label_metrics import cohen_kappa
 from .measured import Measured, measure
 from .metrics import GroupWeights, Metric, Ratio, mean
 from .rows import JudgedRow
@@ -35,6 +38,7 @@ from .units import MISSING, Bools, Floats, Ints, Units, encode
 from .votes import Rule
 
 Groups: TypeAlias = NDArray[Any]  # the name of the group of each unit
+_FEWEST_NUMBERS = 3  # with two labels, all differences are one size, and no weight changes a coefficient
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +51,9 @@ class PairAgreement:
     raw: Estimate
     # ``None`` where both gave one and the same label only, and for answers that are no labels
     kappa: Estimate | None
+    # ``None`` where both gave one and the same number only, and for answers that are no numbers
+    quadratic_kappa: Estimate | None = None
+    linear_kappa: Estimate | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +74,9 @@ class Agreement:
     raw: Estimate
     pairs: tuple[PairAgreement, ...]
     alpha: Estimate | None  # ``None`` where only one value was given
+    # ``None`` where only one number was given, and for answers that are no numbers
+    interval_alpha: Estimate | None
+    has_numbers: bool  # whether the values are scores, or labels that are numbers
     table: tuple[LabelAgreement, ...]
     units: int
     skipped: int
@@ -74,7 +84,7 @@ class Agreement:
 
 
 def rater_agreement(
-    ratings: Mapping[str, Sequence[str | None]],
+    ratings: Mapping[str, Sequence[Value | None]],
     comparison: Scale | None = None,
     *,
     groups: Sequence[str] | None = None,
@@ -106,11 +116,17 @@ def rater_agreement(
         for row, first in enumerate(values):
             for column, second in enumerate(values):
                 similarity[row, column] = comparison.similarity(first, second)
+    gaps = _gaps_between_numbers(values, comparison)
+    interval_alpha = None
+    if gaps is not None:
+        interval_alpha = _alpha(counts, group, gaps**2)
     return Agreement(
         raters=tuple(ratings),
         raw=_similarity(counts, group, similarity),
-        pairs=_pairs(tuple(ratings), codes, group, similarity, closed=is_closed),
+        pairs=_pairs(tuple(ratings), codes, group, similarity, gaps, closed=is_closed),
         alpha=_alpha(counts, group, (1.0 - similarity) ** 2),
+        interval_alpha=interval_alpha,
+        has_numbers=gaps is not None,
         table=tuple(table),
         units=len(codes),
         skipped=len(all_codes) - len(codes),
@@ -118,10 +134,35 @@ def rater_agreement(
     )
 
 
+def _gaps_between_numbers(values: Sequence[Value], comparison: Scale | None) -> Floats | None:
+    """Return the distance of each two values (K, K) that are numbers; ``None`` where they are none, or too few."""
+    if comparison is None:
+        return None
+    if comparison.learned != "number":
+        if len(values) < _FEWEST_NUMBERS or not all(map(_is_number, values)):
+            return None
+    numbers = np.array(values, dtype=np.float64)  # (K,)
+    return np.abs(numbers[:, np.newaxis] - numbers)
+
+
+def _is_number(value: Value) -> bool:
+    """Say whether a label is a finite number in digits."""
+    try:
+        return math.isfinite(float(str(value)))
+    except ValueError:
+        return False
+
+
 def _pairs(
-    raters: Sequence[str], codes: Ints, group: Groups, similarity: Floats, *, closed: bool
+    raters: Sequence[str],
+    codes: Ints,
+    group: Groups,
+    similarity: Floats,
+    gaps: Floats | None,
+    *,
+    closed: bool,
 ) -> tuple[PairAgreement, ...]:
-    """Return each pair of raters with a unit in common; kappa where there are labels."""
+    """Return each pair of raters with a unit in common; kappas where there are labels or numbers."""
     result = []
     for first, second in combinations(range(len(raters)), 2):
         pair_codes = codes[:, [first, second]]
@@ -133,7 +174,12 @@ def _pairs(
         values = len(similarity)
         kappa = None
         if closed:
-            kappa = _cohen(pair_codes, values, pair_group)
+            kappa = _kappa(pair_codes, 1.0 - similarity, pair_group)
+        quadratic_kappa = None
+        linear_kappa = None
+        if gaps is not None:
+            quadratic_kappa = _kappa(pair_codes, gaps**2, pair_group)
+            linear_kappa = _kappa(pair_codes, gaps, pair_group)
         result.append(
             PairAgreement(
                 first=raters[first],
@@ -141,6 +187,8 @@ def _pairs(
                 units=len(pair_codes),
                 raw=_similarity(_count_ratings(pair_codes, values), pair_group, similarity),
                 kappa=kappa,
+                quadratic_kappa=quadratic_kappa,
+                linear_kappa=linear_kappa,
             )
         )
     return tuple(result)
@@ -160,14 +208,26 @@ def _similarity(counts: Ints, group: Groups, similarity: Floats) -> Estimate:
     return estimated(np.stack([similarity_of_pairs, pairs], axis=1), group, mean)
 
 
-def _cohen(pair: Ints, size: int, group: Groups) -> Estimate | None:
-    """Return Cohen's kappa of two raters; ``None`` where both gave one and the same label only."""
+def _kappa(pair: Ints, distance: Floats, group: Groups) -> Estimate | None:
+    """Return kappa of two raters, in which a difference counts by its distance (K, K).
+
+    ``None`` where both gave one and the same value only.
+    """
     if len(np.unique(pair)) < 2:
         return None
-    first, second = np.eye(size)[pair.T]
-    confusion = first[:, :, np.newaxis] * second[:, np.newaxis, :]  # (N, K, K)
-    kappa = cohen_kappa.with_arguments(np.zeros(0, dtype=np.bool_))  # it takes no label as positive
-    return estimated(confusion, group, kappa, low=-1.0)
+    size = len(distance)
+    first, second = np.eye(size)[pair.T]  # (N, K) each
+
+    @Ratio
+    def coefficient(sums: Floats) -> tuple[Floats, Floats]:
+        observed = sums[..., 0]
+        first_sizes = sums[..., 1 : size + 1]
+        second_sizes = sums[..., size + 1 :]
+        chance = ((first_sizes @ distance) * second_sizes).sum(axis=-1)
+        return chance - observed * first_sizes.sum(axis=-1), chance
+
+    distances = distance[pair[:, 0], pair[:, 1]]  # (N,)
+    return estimated(np.column_stack([distances, first, second]), group, coefficient, low=-1.0)
 
 
 def _specific_agreement(counts: Ints, code: int, group: Groups) -> Estimate | None:

@@ -104,7 +104,7 @@ def _macro_f1(counts: Floats, positive: Bools) -> tuple[Floats, Floats]:
 
 
 @Ratio
-def cohen_kappa(counts: Floats, positive: Bools) -> tuple[Floats, Floats]:
+def _cohen_kappa(counts: Floats, positive: Bools) -> tuple[Floats, Floats]:
     """Cohen's kappa in [-1, 1], from confusion matrices (..., K, K)."""
     units = counts.sum(axis=(-2, -1))
     hits = np.trace(counts, axis1=-2, axis2=-1)
@@ -117,7 +117,7 @@ _RATIOS: Final[Mapping[str, Ratio]] = {
     "accuracy": _accuracy,
     "balanced_accuracy": _balanced_accuracy,
     "macro_f1": _macro_f1,
-    "kappa": cohen_kappa,
+    "kappa": _cohen_kappa,
 }
 """Name of a metric -> its ratio of confusion matrices."""
 BY_T: Final = frozenset({"accuracy", "balanced_accuracy", "f1", "kappa", "macro_f1"})

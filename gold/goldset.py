@@ -93,13 +93,14 @@ class Gold(GoldData):
         """
         judge = named_judge(judge)
         names = make_mapping(mapping).with_named(raters, merge)
-        if isinstance(source, str | Path | Mapping) or is_table(source):
+        if isinstance(source, str | Path):
             sources: list[Any] = [source]
+        elif isinstance(source, Mapping) or is_table(source) or not isinstance(source, Iterable):
+            return cls.of(source, judge, labelled=labelled, mapping=names, rejects=rejects)
         else:
             sources = list(source)
-        if not all(isinstance(item, str | Path) for item in sources):
-            rows = source if is_table(source) else sources  # a generator was read into ``sources``
-            return cls.of(rows, judge, labelled=labelled, mapping=names, rejects=rejects)
+        if not sources or not all(isinstance(item, str | Path) for item in sources):
+            return cls.of(sources, judge, labelled=labelled, mapping=names, rejects=rejects)
         rejected = Rejects() if rejects is None else rejects
         rejected.check_apart(*sources)
         with rejected:

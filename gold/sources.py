@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import pydantic
 
 from ..errors import GoldError, suggest_file, suggest_name, system_message
+from ..programs.catalogue import BUNDLED_GOLD, list_bundled_gold
 from ..programs.gold_readers import GoldReader, published_file, reader_of, split_reader_name
 from ..programs.records import each_record
 from .binary_tables import BOOKS
@@ -20,7 +21,6 @@ OnBad: TypeAlias = Callable[[GoldError, Mapping[str, object] | None], None]
 """Takes what is wrong with a row and the row as far as it could be read; may raise the error."""
 
 _DATA = {".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".xlsx", ".parquet"}
-_BUNDLED = Path(__file__).parent.parent / "datasets"  # it has no __init__.py
 
 R = TypeVar("R")
 All: TypeAlias = list[tuple[Place, Row]]
@@ -91,14 +91,14 @@ def open_rows(source: str | Path) -> Reading[Rows]:
     if book.suffix.lower() in BOOKS and book.is_file():
         rows = _rows_of_file(book, book_name, sheet)
         return Reading(name=f"{book.stem}-{sheet}", path=name, rows=rows)
-    if name in bundled_names():
-        return _open_folder(_BUNDLED / name, name, name)
+    if name in list_bundled_gold():
+        return _open_folder(BUNDLED_GOLD / name, name, name)
     reader, place = split_reader_name(name)
     if reader is not None:
         return _open_published(reader, Path(place), place)
     hint = suggest_file(path, "*.*") or "name a file, a folder, hf:org/name, or a bundled set"
     if not (path.suffix or "/" in name):
-        hint = suggest_name(name, bundled_names(), "the path of a file or folder, or hf:org/name")
+        hint = suggest_name(name, list_bundled_gold(), "the path of a file or folder, or hf:org/name")
     raise GoldError("there is no such file or folder", path=name or "''", hint=hint)
 
 
@@ -110,16 +110,11 @@ def can_be_read_again(source: str | Path) -> bool:
         return True
 
 
-def bundled_names() -> tuple[str, ...]:
-    """Return the names of the gold sets that come with jurist, sorted."""
-    return tuple(sorted(file.parent.name for file in _BUNDLED.glob("*/gold.jsonl")))
-
-
 def file_of_rows(name: str) -> Path | None:
     """Return the file that rows name as their source, on disk or of a bundled set; ``None`` if it is gone."""
     if not name:
         return None
-    for path in (Path(name), _BUNDLED / name):
+    for path in (Path(name), BUNDLED_GOLD / name):
         if path.is_file():
             return path
     return None

@@ -1,4 +1,4 @@
-"""The built-in judges and generators, and a user's own from a Python file.
+"""The built-in judges, generators and gold sets, and a user's own judges from a Python file.
 
 ``find("fect")`` and ``find("path/to/file.py:judge")`` both return a :class:`~jurist.programs.judge.Judge`,
 ``find("dialogue")`` and ``find("path/to/file.py:generator")`` a :class:`~jurist.programs.generator.Generator`, which is
@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeGuard, TypeVar
 
-from ..errors import UnknownJudgeError, suggest_name
+from ..errors import JudgeError, UnknownJudgeError, suggest_name
 from .judge import Judge
 from .plugins import AllowExecution, PluginKind, split_file_name
 
@@ -81,6 +81,13 @@ GENERATORS: "Final[Catalogue[Generator]]" = Catalogue(
     }
 )
 """Every built-in generator by name."""
+BUNDLED_GOLD: Final = Path(__file__).parent.parent / "datasets"  # it has no __init__.py
+"""The folder that holds a folder for each gold set that comes with jurist."""
+
+
+def list_bundled_gold() -> tuple[str, ...]:
+    """Return the names of the gold sets that come with jurist, sorted."""
+    return tuple(sorted(file.parent.name for file in BUNDLED_GOLD.glob("*/gold.jsonl")))
 
 
 def _accepts_judge(value: object) -> TypeGuard[Judge]:
@@ -100,6 +107,7 @@ def find(name: str, allow: AllowExecution | None = None) -> Judge:
 
     Raises:
         UnknownJudgeError: no judge has this name.
+        JudgeError: it is the name of a gold set or of a file without a judge.
     """
     path, attribute = split_file_name(name)
     if path is not None:
@@ -112,7 +120,21 @@ def find(name: str, allow: AllowExecution | None = None) -> Judge:
     plugin = PLUGIN_JUDGES.from_package(name)
     if plugin is not None:
         return plugin
+    if name in list_bundled_gold():
+        hint = f"name a judge there, and {name} as its rows"
+        raise JudgeError(f"no judge is called {name!r}: it is a gold set", hint=hint)
+    if _is_file(name):
+        hint = f"name a judge there, and {name} as its rows; verdicts of another system are recorded:{name}"
+        raise JudgeError(f"no judge is called {name!r}: it is a file that holds none", hint=hint)
     raise UnknownJudgeError(f"no judge is called {name!r}", hint=_suggest_name(name))
+
+
+def _is_file(name: str) -> bool:
+    """Say whether there is a file of this name; a name that no file can have is none."""
+    try:
+        return Path(name).is_file()
+    except OSError:
+        return False
 
 
 def is_built_in(name: str) -> bool:

@@ -58,7 +58,7 @@ def _check_rows(rows: object, name: str) -> None:
     hint = "give a list of dictionaries, a DataFrame, or the path of a file"
     if isinstance(rows, Mapping) and any(map(is_table, rows.values())):  # of datasets, or sheets of pandas
         hint = f"take one of its splits, {', '.join(map(str, rows))}: rows[{next(iter(rows))!r}]"
-    raise GoldError(f"rows cannot be read from a {type(rows).__name__}", path=name, hint=hint)
+    raise GoldError(f"rows cannot be read from an object of type {type(rows).__name__}", path=name, hint=hint)
 
 
 def _features_of(rows: Any) -> Mapping[str, object]:

@@ -18,7 +18,15 @@ from ..gold.rows import NAMED_CATEGORIES
 from ..gold.splits import PARTS, Shares, near_groups_words
 from ..keeping.artifacts import Store
 from ..programs.judge import Judge
-from .scores import agreement_tables, ceiling_card, ceiling_table, certain_table, rules_table
+from .scores import (
+    agreement_tables,
+    ceiling_card,
+    ceiling_table,
+    certain_table,
+    kappas_of_pair,
+    measures_of_all,
+    rules_table,
+)
 from .shown import Shown, score_record
 from .table import Table, table
 
@@ -35,7 +43,7 @@ class GoldAgreement(Shown):
 
     gold: str  # the gold's name
     judge: str  # the judge's name
-    measured: Agreement  # raw agreement, Krippendorff's alpha, Cohen's kappa of pairs, by label
+    measured: Agreement  # raw agreement, Krippendorff's alphas, kappas of pairs, by label
     ceiling: Ceiling  # each rater against the others, by the judge's metrics
     rules: Mapping[Rule, Strata]  # rule -> units by the agreement of their raters
     # of the units that nobody called ambiguous; None where somebody called none so
@@ -64,13 +72,14 @@ class GoldAgreement(Shown):
         measured = self.measured
         everybody = ", ".join(measured.raters)
         records: list[dict[str, object]] = []
-        for name, estimate in (("raw agreement", measured.raw), ("Krippendorff's alpha", measured.alpha)):
+        for name, estimate in measures_of_all(measured).items():
             records.append(
                 {"measure": name, "raters": everybody, "units": measured.units, **score_record(estimate)}
             )
         for pair in measured.pairs:
             raters = f"{pair.first}, {pair.second}"
-            for name, estimate in (("raw agreement", pair.raw), ("Cohen's kappa", pair.kappa)):
+            measures = {"raw agreement": pair.raw, **kappas_of_pair(pair, measured)}
+            for name, estimate in measures.items():
                 records.append(
                     {"measure": name, "raters": raters, "units": pair.units, **score_record(estimate)}
                 )
@@ -96,8 +105,8 @@ class GoldAgreement(Shown):
 
 @checked
 def agreement(
-    gold: Any,
     judge: str | Judge,
+    gold: Any,
     *,
     mapping: MappingLike | None = None,
     raters: str | Sequence[str] = (),
@@ -106,8 +115,8 @@ def agreement(
     """Measure how far raters agree, how well each does against the rest, and how much merging leaves ambiguous.
 
     Args:
-        gold: rows with the labels of two raters or more: what :meth:`jurist.Gold.load` takes, or gold.
         judge: whose labels these are, or its name.
+        gold: rows with the labels of two raters or more: what :meth:`jurist.Gold.load` takes, or gold.
         mapping: the names of columns and labels in the gold, where they are not the judge's.
         raters: the columns of raters: see :meth:`jurist.Gold.load`.
         store: where the judge is found, if it is that of an artifact.
@@ -228,8 +237,8 @@ class GoldCheck(Shown):
 
 @checked
 def check_gold(
-    gold: Any,
     judge: str | Judge,
+    gold: Any,
     *,
     mapping: MappingLike | None = None,
     raters: str | Sequence[str] = (),
@@ -242,8 +251,8 @@ def check_gold(
     """Validate all rows, describe the gold of those that can be used, and try the split; bad rows raise nothing.
 
     Args:
-        gold: labelled rows: what :meth:`jurist.Gold.load` takes, or gold.
         judge: whose rows they are, or its name.
+        gold: labelled rows: what :meth:`jurist.Gold.load` takes, or gold.
         mapping, raters, merge: see :meth:`jurist.Gold.load`.
         rejects: takes the rows that cannot be used, which are then no error; default: they are one.
         seed, shares: of the split, in which groups stay in the part that earlier versions of the store had them in.
@@ -288,8 +297,8 @@ def check_gold(
 
 @checked
 def import_gold(
-    source: Any,
     judge: str | Judge,
+    source: Any,
     output: str | os.PathLike[str],
     *,
     merge: Rule | None = None,
@@ -301,9 +310,9 @@ def import_gold(
     """Read labelled rows of any known format, several files as one, and write them as canonical JSONL.
 
     Args:
+        judge: whose labels these are, or its name.
         source: files, folders, bundled names; filled sheets and journals of labels, too; or rows, as
             :meth:`jurist.Gold.load` takes them.
-        judge: whose labels these are, or its name.
         output: the file to write: the judge's own columns, groups and ratings.
         merge: makes gold labels of the ratings by this rule; rows that it leaves ambiguous are written without a label.
         mapping, raters, rejects: see :meth:`jurist.Gold.load`.

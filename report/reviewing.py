@@ -203,19 +203,18 @@ class Review:
         With fewer of them a rater could tell the others' labels from it.
         """
         raters = sorted({label.rater for label in self.journal.labels()} - {RESOLVED})
-        columns: dict[str, list[str | None]] = {rater: [None] * len(self._units) for rater in raters}
+        columns: dict[str, list[Value | None]] = {rater: [None] * len(self._units) for rater in raters}
         places = {name: place for place, name in enumerate(self._units)}
         raters_of_unit: Counter[str] = Counter()
         for label in self.journal.labels():
             if label.rater in columns and label.label and label.unit_name in places:
-                columns[label.rater][places[label.unit_name]] = str(
-                    self._value_of_label(label.label, label.unit - 1)
-                )
+                value = self._value_of_label(label.label, label.unit - 1)
+                columns[label.rater][places[label.unit_name]] = value
                 raters_of_unit[label.unit_name] += 1
         shared = [unit for unit, count in raters_of_unit.items() if count > 1]
         if len(shared) < _ENOUGH_SHARED:
             return {}
-        measured = rater_agreement(columns)
+        measured = rater_agreement(columns, self.gold.judge.comparison)
         return {
             "units": measured.units,
             "raw": round(measured.raw.value, 3),

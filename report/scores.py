@@ -11,6 +11,7 @@ from .table import Table, table
 
 if TYPE_CHECKING:
     from ..evaluation.agreement import Agreement, Ceiling, PairAgreement
+    from ..evaluation.intervals import Estimate
     from ..evaluation.votes import Rule
     from ..gold.raters import Strata
     from ..keeping.card_parts import CountsCard, DecisionCard, ReferenceCard, ScoreCard
@@ -380,10 +381,10 @@ def disagreement_cell(proofs: Sequence[LabelProofRecord]) -> str:
 def agreement_tables(agreement: Agreement) -> list[Table]:
     """Return one table of all raters, one of the pairs and one of the labels."""
     undefined = _undefined_words(agreement)
-    rows: list[list[object]] = [
-        ["raw agreement", agreement.raw, f"{agreement.units} units with two ratings or more"],
-        ["Krippendorff's alpha", agreement.alpha or undefined, f"{agreement.units} units"],
-    ]
+    rows: list[list[object]] = []
+    for name, estimate in measures_of_all(agreement).items():
+        rows.append([name, estimate or undefined, f"{agreement.units} units"])
+    rows[0][-1] = f"{agreement.units} units with two ratings or more"
     tables = [
         table("All raters", ["measure", "value [95 % interval]", "over"], rows),
         _pair_table(agreement),
@@ -397,30 +398,59 @@ def certain_table(certain: Agreement, everything: Agreement) -> Table:
     """Return the agreement on the units that no rater called ambiguous (FECT, section 2.4)."""
     undefined = _undefined_words(certain)
     over = f"{certain.units} of {everything.units} units"
-    rows: list[list[object]] = [
-        ["raw agreement", certain.raw, over],
-        ["Krippendorff's alpha", certain.alpha or undefined, over],
-    ]
+    measures = measures_of_all(certain)
     if len(certain.pairs) == 1:
-        rows.append(["Cohen's kappa", certain.pairs[0].kappa or undefined, over])
+        measures |= kappas_of_pair(certain.pairs[0], certain)
+    rows: list[list[object]] = [[name, estimate or undefined, over] for name, estimate in measures.items()]
     return table(
         "Without the units that a rater called ambiguous", ["measure", "value [95 % interval]", "over"], rows
     )
 
 
+def measures_of_all(agreement: Agreement) -> dict[str, Estimate | None]:
+    """Return the measures of all raters by name, raw agreement first."""
+    measures: dict[str, Estimate | None] = {"raw agreement": agreement.raw}
+    if not agreement.has_numbers or agreement.table:
+        measures["Krippendorff's alpha"] = agreement.alpha
+    if agreement.has_numbers:
+        measures["Krippendorff's alpha, interval"] = agreement.interval_alpha
+    return measures
+
+
+def kappas_of_pair(pair: PairAgreement, agreement: Agreement) -> dict[str, Estimate | None]:
+    """Return the kappas of a pair of raters by name; none for answers that are neither labels nor numbers."""
+    kappas: dict[str, Estimate | None] = {}
+    if agreement.table:
+        kappas["Cohen's kappa"] = pair.kappa
+    if agreement.has_numbers:
+        kappas["quadratic kappa"] = pair.quadratic_kappa
+        kappas["linear kappa"] = pair.linear_kappa
+    return kappas
+
+
 def _pair_table(agreement: Agreement) -> Table:
     """Return a row for each of the pairs of raters that agree least."""
-    is_closed = bool(agreement.table)
 
     def place(pair: PairAgreement) -> tuple[bool, float]:
         # a pair without a kappa shows no disagreement, and stands behind the pairs that have one
-        return is_closed and pair.kappa is None, pair.raw.value
+        return None in kappas_of_pair(pair, agreement).values(), pair.raw.value
 
-    no_kappa = _undefined_words(agreement) if is_closed else "-"
+    undefined = _undefined_words(agreement)
+    columns = ["raters", "units", "raw agreement"]
     rows = []
     for pair in sorted(agreement.pairs, key=place)[:_PAIRS]:
-        rows.append([f"{pair.first} and {pair.second}", pair.units, pair.raw, pair.kappa or no_kappa])
-    return table("Pairs that agree least", ["raters", "units", "raw agreement", "Cohen's kappa"], rows)
+        kappas = kappas_of_pair(pair, agreement)
+        rows.append(
+            [
+                f"{pair.first} and {pair.second}",
+                pair.units,
+                pair.raw,
+                *(estimate or undefined for estimate in kappas.values()),
+            ]
+        )
+    if agreement.pairs:
+        columns += kappas_of_pair(agreement.pairs[0], agreement)
+    return table("Pairs that agree least", columns, rows)
 
 
 def _label_table(agreement: Agreement) -> Table:

@@ -2,7 +2,7 @@
 
 import itertools
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import krippendorff
@@ -214,16 +214,58 @@ def test_alpha_of_scores_is_the_interval_alpha_and_raw_the_mean_similarity(ratin
     first_scores, second_scores = pairs_of_labels(ratings)
     assume(len(set(first_scores)) > 1)
     agreement = rater_agreement(ratings, Scores(1, 5, whole=True))
-    matrix = np.array(list(ratings.values()), dtype=np.float64)  # a missing score is NaN
-    expected = krippendorff.alpha(matrix, level_of_measurement="interval")
-    assert agreement.alpha is not None
-    assert agreement.alpha.value == pytest.approx(expected, abs=1e-9)
+    expected = interval_alpha(ratings)
+    for alpha in (agreement.alpha, agreement.interval_alpha):
+        assert alpha is not None
+        assert alpha.value == pytest.approx(expected, abs=1e-9)
     assert agreement.raw.value == pytest.approx(mean_similarity(first_scores, second_scores))
     assert agreement.table == ()
     for pair in agreement.pairs:
         first_scores, second_scores = labels_of_pair(ratings, pair.first, pair.second)
         assert (pair.units, pair.kappa) == (len(first_scores), None)
         assert pair.raw.value == pytest.approx(mean_similarity(first_scores, second_scores))
+
+
+def interval_alpha(ratings: Ratings) -> float:
+    """Return the interval alpha of numbers by the package krippendorff."""
+    matrix = np.array(list(ratings.values()), dtype=np.float64)  # a missing score is NaN
+    return float(krippendorff.alpha(matrix, level_of_measurement="interval"))
+
+
+@pytest.mark.parametrize(
+    ("comparison", "write"), [(Scores(1, 5, whole=True), int), (ClosedLabels("12345"), str)], ids=["scores", "labels"]
+)
+@settings(max_examples=60)
+@given(ratings=drawn_ratings(labels=(1, 2, 3, 4, 5)))
+def test_numbers_have_the_weighted_kappas_of_scikit_learn_and_the_interval_alpha(
+    comparison: Scores | ClosedLabels, write: Callable[[int], int | str], ratings: Ratings
+) -> None:
+    first_scores, second_scores = pairs_of_labels(ratings)
+    assume(len(set(first_scores + second_scores)) > 1)
+    written: dict[str, list[int | str | None]] = {}
+    for rater, scores in ratings.items():
+        written[rater] = [None if score is None else write(score) for score in scores]
+    agreement = rater_agreement(written, comparison)
+    assert agreement.interval_alpha is not None
+    assert agreement.interval_alpha.value == pytest.approx(interval_alpha(ratings), abs=1e-9)
+    for pair in agreement.pairs:
+        first_scores, second_scores = labels_of_pair(ratings, pair.first, pair.second)
+        kappas = {"quadratic": pair.quadratic_kappa, "linear": pair.linear_kappa}
+        for weights, kappa in kappas.items():
+            if len(set(first_scores + second_scores)) < 2:
+                assert kappa is None
+                continue
+            expected = sk.cohen_kappa_score(first_scores, second_scores, labels=[1, 2, 3, 4, 5], weights=weights)
+            assert kappa is not None
+            assert kappa.value == pytest.approx(expected, abs=1e-9)
+            assert -1.0 <= kappa.interval.low <= kappa.interval.high <= 1.0
+
+
+@pytest.mark.parametrize("labels", ["ab1", "12"])
+def test_labels_that_are_no_numbers_or_only_two_have_no_weighted_kappa(labels: str) -> None:
+    agreement = rater_agreement(ratings_from(labels * 2, labels[::-1] * 2), ClosedLabels(labels))
+    assert (agreement.has_numbers, agreement.interval_alpha) == (False, None)
+    assert [(pair.quadratic_kappa, pair.linear_kappa) for pair in agreement.pairs] == [(None, None)]
 
 
 def mean_similarity(first: list[int], second: list[int]) -> float:

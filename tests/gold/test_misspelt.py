@@ -117,7 +117,7 @@ def test_new_asks_what_misspelt_labels_mean_and_makes_no_class_of_them() -> None
     assert "labels violation, ok, violaton, ok.; no positive class" in kept.out
     note = "labels that look misspelt: violaton (2 rows) like violation"
     assert note in ok("gold", "check", "kept.py:judge", "labels.csv").out
-    assert any(note in line for line in jurist.check_gold("labels.csv", "kept.py:judge").notes)
+    assert any(note in line for line in jurist.check_gold("kept.py:judge", "labels.csv").notes)
 
 
 def test_new_asks_what_misspelt_ratings_mean() -> None:

@@ -387,7 +387,7 @@ def test_errors_name_the_columns_of_the_file(made: str, wrong: str) -> None:
     changed, column, words = WRONG_ROWS[wrong]
     rows.append({**rows[0], **changed})
     mapping = {"Policy text": "policy", "Chat": "group"}
-    check = jurist.check_gold(rows, made, raters="label_*", mapping=mapping)
+    check = jurist.check_gold(made, rows, raters="label_*", mapping=mapping)
     assert check.problems[0].field == column
     assert f"field {column!r}" in check.error
     assert words in check.error
@@ -395,7 +395,7 @@ def test_errors_name_the_columns_of_the_file(made: str, wrong: str) -> None:
 
 def test_too_few_groups_are_of_the_column_that_names_them(made: str) -> None:
     rows: list[dict[str, Any]] = [{**row, "Chat": "one"} for row in reply_rows(12)]
-    check = jurist.check_gold(rows, made, raters="label_*", mapping={"Chat": "group"})
+    check = jurist.check_gold(made, rows, raters="label_*", mapping={"Chat": "group"})
     assert "field 'Chat': the 11 labelled cases are in 1 group" in check.error
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import copy
+import inspect
 import json
 import sys
 from collections.abc import Callable, Iterator
@@ -45,7 +46,7 @@ def basic() -> jurist.LoadedJudge:
         (lambda: jurist.cascade([CHECK], ROWS, models="nobody"), jurist.JuristError, "the model 'nobody'"),
         (lambda: jurist.evaluate(basic(), ROWS)["acc"], KeyError, "acc was not measured; use one of .*accuracy"),
         (lambda: jurist.compile(CHECK, ROWS, shares=(0.4, 0.2, 0.5)), jurist.JuristError, "are not usable"),
-        (lambda: jurist.check_gold(ROWS, CHECK, shares=(0.4, 0.2, 0.5)), jurist.JuristError, "are not usable"),
+        (lambda: jurist.check_gold(CHECK, ROWS, shares=(0.4, 0.2, 0.5)), jurist.JuristError, "are not usable"),
         (lambda: jurist.plan_gold(CHECK, gold=ROWS, shares=(0.4, 0.2, 0.5)), jurist.JuristError, "are not usable"),
         (lambda: jurist.gate(basic(), ROWS, minimum={"f1": 4}), jurist.JuristError, "cannot be a limit"),
         (lambda: jurist.load("fect", version=7), jurist.JuristError, "no compiled artifact of judge 'fect'"),
@@ -75,7 +76,7 @@ def basic() -> jurist.LoadedJudge:
         *(
             (lambda rows=rows: jurist.run(basic(), rows, "out.jsonl"), jurist.JuristError, f"<rows>:{said}")
             for rows, said in (
-                ({"policy": ["p"]}, " rows cannot be read from a dict"),
+                ({"policy": ["p"]}, " rows cannot be read from an object of type dict"),
                 ({"train": pandas.DataFrame(ROWS), 1: None}, " rows .* take one of its splits, train, 1: rows"),
                 ([1], "1: a row must be a mapping of fields, got int"),
                 ([], " there are no rows"),
@@ -195,6 +196,28 @@ def test_a_judge_keeps_its_name_when_another_is_made_of_it(
     assert jurist.judge("rated").rank == (newer.rank[0], False)
 
 
+@pytest.mark.parametrize("name", [name for name in jurist.__all__ if inspect.isfunction(getattr(jurist, name))])
+def test_a_function_takes_the_judge_before_its_rows(name: str) -> None:
+    parameters = list(inspect.signature(getattr(jurist, name)).parameters)
+    judges = [parameters.index(parameter) for parameter in ("judge", "judges") if parameter in parameters]
+    rows = [parameters.index(parameter) for parameter in ("gold", "source", "rows") if parameter in parameters]
+    assert not judges or not rows or max(judges) < min(rows)
+
+
+@pytest.mark.parametrize("given", [CHECK, 5, None])
+@pytest.mark.parametrize(
+    "function", [jurist.evaluate, jurist.agreement, jurist.check_gold, lambda judge, gold: jurist.Gold.load(gold, judge)]
+)
+def test_rows_of_no_use_are_refused_in_one_line(function: Callable[..., object], given: object) -> None:
+    with pytest.raises(jurist.JuristError, match=f"rows cannot be read from an object of type {type(given).__name__};"):
+        function(CHECK, given)
+
+
+def test_no_rows_are_refused_as_such() -> None:
+    with pytest.raises(jurist.JuristError, match="there are no rows; give at least one row"):
+        jurist.check_gold(CHECK, [])
+
+
 def interrupted_rows() -> Iterator[dict[str, Any]]:
     """Yield a row, and press Ctrl-C."""
     yield ROWS[0]
@@ -210,8 +233,8 @@ INTERRUPTED: dict[str, Callable[[Any], object]] = {
     "harden": lambda rows: jurist.harden(basic(), rows),
     "cascade": lambda rows: jurist.cascade([CHECK, CHECK], rows),
     "run": lambda rows: jurist.run(basic(), rows, "out.jsonl"),
-    "check_gold": lambda rows: jurist.check_gold(rows, CHECK),
-    "agreement": lambda rows: jurist.agreement(rows, CHECK),
+    "check_gold": lambda rows: jurist.check_gold(CHECK, rows),
+    "agreement": lambda rows: jurist.agreement(CHECK, rows),
     "plan_gold": lambda rows: jurist.plan_gold(CHECK, rows),
     "Gold.load": lambda rows: jurist.Gold.load(rows, CHECK),
     "Gold.of": lambda rows: jurist.Gold.of(rows, CHECK),

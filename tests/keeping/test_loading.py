@@ -68,9 +68,12 @@ def test_every_way_to_name_a_judge(store: Store, reference: str, name: str, inst
         ("own.py:nothing", JudgeError, "'nothing' is not in it"),
         ("gone.py:judge@1", JudgeError, "gone.py: no such file"),
         ("", UnknownJudgeError, "''"),
+        ("fect-mini", JudgeError, "'fect-mini': it is a gold set; name a judge there, and fect-mini as its rows"),
+        ("rows.csv", JudgeError, "it is a file that holds none; name a judge there, and rows.csv as its rows; verdicts"),
     ],
 )
 def test_what_is_not_there(store: Store, reference: str, error: type[JuristError], words: str) -> None:
+    Path("rows.csv").write_text("conversation,claim,label\n")
     with pytest.raises(error) as caught:
         load_judge(reference, store=store)
     assert words in str(caught.value)

@@ -77,7 +77,7 @@ def test_a_comparison_in_latex_has_every_metric_and_the_tests() -> None:
 
 
 def test_agreement_is_that_of_the_command() -> None:
-    found = jurist.agreement("rated.jsonl", "fect", raters="r_*")
+    found = jurist.agreement("fect", "rated.jsonl", raters="r_*")
     told = ok("gold", "agreement", "fect", "rated.jsonl", "--raters", "r_*", "--json").json
     assert json.loads(json.dumps(found.to_json(), default=str))["raters"] == told["raters"] == ["ann", "bob"]
     frame = found.to_frame()
@@ -88,14 +88,14 @@ def test_agreement_is_that_of_the_command() -> None:
     assert "uman ceiling" in latex
     assert latex.count(r"\begin{tabular}") == len(found.tables)
     with pytest.raises(JuristError, match="has the labels of no rater"):
-        jurist.agreement("gold.jsonl", "fect")
+        jurist.agreement("fect", "gold.jsonl")
 
 
 def test_a_check_names_every_problem_and_raises_nothing() -> None:
-    clean = jurist.check_gold("gold.jsonl", "fect")
+    clean = jurist.check_gold("fect", "gold.jsonl")
     assert (clean.passed, len(clean.to_frame())) == (True, 0)
     write_jsonl(Path("bad.jsonl"), [*claims(12, 2), {"claim": "x", "factual": True}])
-    bad = jurist.check_gold("bad.jsonl", "fect")
+    bad = jurist.check_gold("fect", "bad.jsonl")
     told = cli("gold", "check", "fect", "--gold", "bad.jsonl", "--json")
     assert (bad.passed, told.code) == (False, 1)
     assert bad.to_frame()["field"].tolist() == ["conversation"]
@@ -109,12 +109,12 @@ def test_a_check_names_every_problem_and_raises_nothing() -> None:
     assert "mapping=" in bad.problems[0].hint
     assert "--column" in told.json["problems"][0]["hint"]
     aside = jurist.Rejects("aside.jsonl")
-    assert jurist.check_gold("bad.jsonl", "fect", rejects=aside).passed
+    assert jurist.check_gold("fect", "bad.jsonl", rejects=aside).passed
     assert len(Path("aside.jsonl").read_text("utf-8").splitlines()) == 1
 
 
 def test_gold_is_imported_as_by_the_command() -> None:
-    gold = jurist.import_gold("rated.jsonl", "fect", "a.jsonl", raters="r_*", merge="unanimous")
+    gold = jurist.import_gold("fect", "rated.jsonl", "a.jsonl", raters="r_*", merge="unanimous")
     ok(
         "gold",
         "import",
@@ -130,7 +130,7 @@ def test_gold_is_imported_as_by_the_command() -> None:
     assert Path("a.jsonl").read_bytes() == Path("b.jsonl").read_bytes()
     assert gold.rule == "unanimous"
     with pytest.raises(UsageError, match="would be lost"):
-        jurist.import_gold("a.jsonl", "fect", "a.jsonl")
+        jurist.import_gold("fect", "a.jsonl", "a.jsonl")
 
 
 def test_judges_are_named_where_gold_is_loaded() -> None:
@@ -233,7 +233,7 @@ def test_what_a_message_says_of_rows_in_python_can_be_done() -> None:
 
 def test_rows_in_python_are_imported_and_planned() -> None:
     frame = pandas.DataFrame(_data(labelled=False))
-    written = jurist.import_gold(frame, "fect", "out.jsonl", mapping={"statement": "claim"}, raters="label_*")
+    written = jurist.import_gold("fect", frame, "out.jsonl", mapping={"statement": "claim"}, raters="label_*")
     assert len(written.cases) == len(Path("out.jsonl").read_text("utf-8").splitlines()) == len(frame)
     plan = jurist.plan_gold("fect", frame, mapping={"statement": "claim"}, raters="label_*")
     assert plan.to_frame()["labels"].tolist() == [forecast.labels for forecast in plan.forecasts]
@@ -241,8 +241,8 @@ def test_rows_in_python_are_imported_and_planned() -> None:
 
 def test_a_result_is_one_short_line_in_a_program() -> None:
     shown = [
-        jurist.check_gold("gold.jsonl", "fect"),
-        jurist.agreement("rated.jsonl", "fect", raters="r_*"),
+        jurist.check_gold("fect", "gold.jsonl"),
+        jurist.agreement("fect", "rated.jsonl", raters="r_*"),
         jurist.gate("fect:basic", "gold.jsonl", minimum={"f1": 0.1}),
         jurist.plan_gold("fect", "gold.jsonl"),
         jurist.artifacts(),
