@@ -11,7 +11,7 @@ from ..arguments.catalogue import ExportOptions, NewOptions, TrainingOptions
 from ..errors import GoldError, JudgeError, UsageError, words_of_counts
 from ..gold.goldset import Gold, describe
 from ..gold.mapping import RowMapping
-from ..gold.misspelt import misspelt_words
+from ..gold.misspelt import keeping_words, misspelt_words
 from ..gold.rejects import Rejects
 from ..gold.shape import Shape, scale_of, shape_of, sides, sides_by_name, sides_by_number
 from ..gold.sources import OnBad, refuse
@@ -249,8 +249,7 @@ def _check_spellings(shape: Shape, meanings: Mapping[str, str]) -> None:
     unclear = [found for found in shape.misspelt if found.label.casefold() not in explained]
     if unclear:
         listed, options = misspelt_words(unclear, explained)
-        label = unclear[0].label
-        hint = f"add {options} (to keep {label} as a class: --map {shlex.quote(f'{label}={label}')})"
+        hint = f"add {options} {keeping_words(unclear[0].label)}"
         raise UsageError(f"labels that look misspelt: {listed}", hint=hint)
 
 

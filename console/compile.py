@@ -124,12 +124,7 @@ def compile_command(options: CompileOptions) -> Result:
     }
     compiled = compile(**arguments)
     plan = terminal.plan
-    data = {
-        "artifact": str(compiled.artifact.path),
-        "latest": compiled.latest,
-        "done_before": compiled.done_before,
-    }
-    data |= compiled.artifact.card
+    data = compiled.to_json()
     data["forecast"] = terminal.forecast
     data["ceiling"] = plan.people and ceiling_card(plan.people)
     return Result(data=data, body=_compilation_parts(options, compiled, plan))
@@ -395,7 +390,6 @@ def move_command(options: MoveOptions) -> Result:
     )
     artifact = moved.artifact
     card = artifact.about
-    data = {"artifact": str(artifact.path), "latest": moved.latest, "tags": list(moved.tags), **artifact.card}
     tone: Tone = "open"
     code = 1
     if moved.verdict.holds:
@@ -423,7 +417,9 @@ def move_command(options: MoveOptions) -> Result:
     headline = (
         f"decision: {artifact.ref} is {moved.words} ({moved.parent.about.model.name} -> {card.model.name})"
     )
-    return Result(data=data, body=[VerdictCard(tone=tone, decision=headline, parts=parts)], code=code)
+    return Result(
+        data=moved.to_json(), body=[VerdictCard(tone=tone, decision=headline, parts=parts)], code=code
+    )
 
 
 def _step_after_move(moved: Moved, options: MoveOptions) -> str:

@@ -53,7 +53,7 @@ def gold_of(
 
     rejects = rejects_of(options)
     gold = Gold.load(source, judge, labelled=labelled, mapping=mapping_of(options), rejects=rejects)
-    print_notes(*gold.notes)
+    print_notes(*gold.notes, *gold.misspelt_words)
     if rejects and rejects.count:
         rows = plural(rejects.count, "unusable row")
         print_notes(f"{rows} of {gold.source} set aside in {rejects.path}, with the reasons")

@@ -138,9 +138,9 @@ def _gaps_between_numbers(values: Sequence[Value], comparison: Scale | None) -> 
     """Return the distance of each two values (K, K) that are numbers; ``None`` where they are none, or too few."""
     if comparison is None:
         return None
-    if comparison.learned != "number":
-        if len(values) < _FEWEST_NUMBERS or not all(map(_is_number, values)):
-            return None
+    are_numbers = len(values) >= _FEWEST_NUMBERS and all(map(_is_number, values))
+    if comparison.learned != "number" and not are_numbers:
+        return None
     numbers = np.array(values, dtype=np.float64)  # (K,)
     return np.abs(numbers[:, np.newaxis] - numbers)
 

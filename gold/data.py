@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ..cases import Case, text_hash
+from ..cases import Case, Value, text_hash
 from ..errors import plural
+from .misspelt import find_misspellings, keeping_words, misspelt_words
 from .shared import empty_inputs
 
 if TYPE_CHECKING:
@@ -104,6 +105,34 @@ class GoldData:
         lines: list[str] = []
         for name, rows in empty_inputs(self.cases).items():
             lines.append(f"{name} is empty in {plural(rows, 'case')}")
+        return tuple(lines)
+
+    @cached_property
+    def misspelt_words(self) -> tuple[str, ...]:
+        """The labels that look like misspellings of others, a line each for the judge or for one of its criteria."""
+        labels: list[Value] = []
+        for case in self.cases:
+            labels.extend(case.labels)
+        facts = self.judge.answer.scale.describe(labels)
+        kept_labels: set[str] = set()  # those of which somebody said that they mean themselves
+        for meanings in (self.judge.values, self.mapping.get("labels", {})):
+            for label, meaning in meanings.items():
+                if label.casefold() == str(meaning).casefold():
+                    kept_labels.add(label.casefold())
+        lines: list[str] = []
+        for part in (facts, *facts.values()):
+            rows_of_label = part.get("labels") if isinstance(part, Mapping) else None
+            if not isinstance(rows_of_label, Mapping):
+                continue
+            misspellings = find_misspellings(rows_of_label)
+            if misspellings:  # the signature loads DSPy
+                misspellings = find_misspellings(rows_of_label, self.judge.signature.instructions)
+            unclear = [found for found in misspellings if found.label.casefold() not in kept_labels]
+            if unclear:
+                listed, options = misspelt_words(unclear)
+                keeping = keeping_words(unclear[0].label)
+                advice = f"if they are, add {options} and take them out of the judge's labels {keeping}"
+                lines.append(f"labels that look misspelt: {listed}; {advice}")
         return tuple(lines)
 
     @cached_property

@@ -37,7 +37,7 @@ def find_misspellings(rows_of_label: Mapping[str, int], text: str = "") -> list[
     """Return the labels that look like misspellings of a more frequent one.
 
     Args:
-        rows_of_label: label -> how many rows have it.
+        rows_of_label: label -> how many rows have it; one that no row has is a choice of the judge, and no slip.
         text: the prompt; a label that it names is no misspelling, but for its punctuation, which may be the prompt's.
     """
     total = sum(rows_of_label.values())
@@ -45,9 +45,9 @@ def find_misspellings(rows_of_label: Mapping[str, int], text: str = "") -> list[
     misspelt: set[str] = set()
     found: list[Misspelling] = []
     for place, label in enumerate(by_frequency):
-        if is_number(label):
-            continue
         rows = rows_of_label[label]
+        if is_number(label) or not rows:
+            continue
         is_rare = rows <= max(1, _RARE_SHARE * total) and not _names(text, label)
         for meant in by_frequency[:place]:
             if meant in misspelt:
@@ -76,6 +76,11 @@ def misspelt_words(
         listed.append(str(misspelling))
         options.append(f"--map {quote(f'{misspelling.label}={meaning}')}")
     return "; ".join(listed), " ".join(options)
+
+
+def keeping_words(label: str) -> str:
+    """Return how to keep a label as a class of its own that looks misspelt."""
+    return f"(to keep {label} as a class: --map {quote(f'{label}={label}')})"
 
 
 def _names(text: str, label: str) -> bool:

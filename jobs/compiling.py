@@ -52,7 +52,6 @@ from ..programs.questions import Questions, parse_questions
 from ..programs.settings import FOR_SEARCHES
 from ..programs.together import run_to_end
 from ..programs.verdicts import Verdict
-from ..report.views import artifact_html
 from .conclusion import Concluded, Contest, conclude, restore_proof
 from .plan import CALLS, Plan, check_showable, foresee_compilation
 from .recorded import read_logs_beside
@@ -120,8 +119,9 @@ class Compiled(Concluded):
         """Name the artifact and the decision."""
         return f"<Compiled {self.artifact.ref}: {self.words}>"
 
-    def _repr_html_(self) -> str:
-        return artifact_html(self.artifact, " (latest)" if self.latest else " (saved, not promoted)")
+    def to_json(self) -> dict[str, Any]:
+        """Return the card of the version as plain JSON types, with its folder and how it came about."""
+        return {"done_before": self.done_before, **super().to_json()}
 
 
 @checked

@@ -43,6 +43,9 @@ from ..programs.asking import Asker
 from ..programs.judge import Judge
 from ..programs.state import PromptState
 from ..programs.verdicts import Verdict
+from ..report.shown import Shown
+from ..report.table import Table
+from ..report.views import VERSION_COLUMNS, version_parts, version_records
 from .panels import describe_panel
 from .plan import Plan
 from .references import References, find_constant, score_references
@@ -135,8 +138,8 @@ class Contest:
         return not_worse(against, margin, len(self.opening.cases))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Concluded:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Concluded(Shown):
     """The new version and its proof."""
 
     artifact: Artifact
@@ -160,6 +163,28 @@ class Concluded:
         if card.words is not None and card.words.without_model:
             return f"{card.decision.words}; {card.words.without_model}"
         return card.decision.words
+
+    @property
+    def headline(self) -> str:
+        """The version and the decision."""
+        return f"{self.artifact.ref}: {self.words}"
+
+    def parts(self) -> list[Table | str]:
+        """Return the scores on the sealed test, the decision and the cost."""
+        return version_parts(self.artifact, " (latest)" if self.latest else " (saved, not promoted)")
+
+    def records(self) -> list[dict[str, object]]:
+        """Return a row for each prompt and each metric, as measured on the sealed test."""
+        return version_records(self.artifact)
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The columns of a score, which a version without a proof has, too."""
+        return VERSION_COLUMNS
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the card of the version as plain JSON types, with its folder and whether it is the latest."""
+        return {"artifact": str(self.artifact.path), "latest": self.latest, **self.artifact.card}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ as in its proof, and if its sealed test has shown it to be better than the best 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -33,6 +33,8 @@ from ..keeping.artifacts import Store
 from ..keeping.locking import lock_output
 from ..keeping.sealing import DISAGREEMENTS
 from ..programs.judge import Judge
+from ..report.shown import Shown
+from ..report.table import Table
 
 BASIC = "the basic prompt"
 """The rival of a version, unless a plan names another."""
@@ -79,8 +81,8 @@ class LookResult:
     verdict: LabelVerdict
 
 
-@dataclass(frozen=True, kw_only=True)
-class LabelPlan:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class LabelPlan(Shown):
     """The units that people label, and the survey that they were drawn from."""
 
     version: str  # ``JUDGE@VERSION``
@@ -220,6 +222,19 @@ class LabelPlan:
             return f"will mostly confirm a gain of {100 * self.confirms:.1f} points of correct units"
         share = win_share_shown(len(self.units), self.level) or 1.0
         return f"will mostly confirm a win on {100 * share:.0f} % of them, where they count alike in {self.metric}"
+
+    def parts(self) -> list[Table | str]:
+        """Return the findings, the plan and the result of the last look, a line each."""
+        return list(self.summary_lines)
+
+    def records(self) -> list[dict[str, object]]:
+        """Return a row for each look at the labels that was taken."""
+        return [asdict(result) for result in self.results]
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The columns of a look, which a plan without any has, too."""
+        return [field.name for field in fields(LookResult)]
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as JSON values, without the answers of the two prompts, which a rater must not see."""

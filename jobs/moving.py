@@ -38,6 +38,9 @@ from ..optimizers.candidate import Setting
 from ..optimizers.objective import row_of
 from ..optimizers.thresholds import add_fitted
 from ..programs.state import PromptState
+from ..report.shown import Shown
+from ..report.table import Table
+from ..report.views import VERSION_COLUMNS, version_parts, version_records
 from ..text.templates import CHAT
 from .conclusion import Contest, Evidence, content_of_settings, prove_candidate
 from .derived_versions import INHERITED, RenewedPlan, history_line, renew_plan
@@ -180,8 +183,8 @@ class _Trial:
     dev_value: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class Moved:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Moved(Shown):
     """A version on another model.
 
     Attributes:
@@ -212,6 +215,28 @@ class Moved:
     def __repr__(self) -> str:
         """Name the artifact and the verdict."""
         return f"<Moved {self.parent.ref} -> {self.artifact.ref}: {self.verdict.words}>"
+
+    def parts(self) -> list[Table | str]:
+        """Return the verdict, and the scores, the decision and the cost of the new version."""
+        return [self.words, *version_parts(self.artifact, " (latest)" if self.latest else "")]
+
+    def records(self) -> list[dict[str, object]]:
+        """Return a row for each prompt and each metric of the new version, as measured on the sealed test."""
+        return version_records(self.artifact)
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The columns of a score."""
+        return VERSION_COLUMNS
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the card of the new version as plain JSON types, with its folder and its tags."""
+        return {
+            "artifact": str(self.artifact.path),
+            "latest": self.latest,
+            "tags": list(self.tags),
+            **self.artifact.card,
+        }
 
 
 @checked

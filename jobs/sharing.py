@@ -4,9 +4,11 @@ import os
 from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from ..cases import Value
 from ..errors import UsageError, checked, suggest_file
+from ..evaluation.plain import plain
 from ..evaluation.prevalence import Prevalence, prevalence, tallies
 from ..evaluation.scale import Scale
 from ..keeping.artifacts import Store
@@ -68,6 +70,10 @@ class Shares(Shown):
     def records(self) -> list[dict[str, object]]:
         """Return a row for each label."""
         return [{"label": share.name, **asdict(share.proof)} for share in self.shares]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as plain JSON types."""
+        return {"judge": self.judge, "output": self.output, "shares": plain(self.records())}
 
 
 @checked

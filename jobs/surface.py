@@ -102,8 +102,10 @@ class Surface:
         return locate_judge(judge, self.store, source=True)
 
     def gold(self, gold: GoldLike, judge: Judge) -> Gold:
-        """Return the gold that was given."""
-        return read_gold(gold, judge, mapping=self.mapping)
+        """Return the gold that was given; note the labels that look misspelt."""
+        labelled = read_gold(gold, judge, mapping=self.mapping)
+        self.note(*labelled.misspelt_words)
+        return labelled
 
     def held_against(
         self, contenders: Sequence[LoadedJudge | LogReference], gold: GoldLike

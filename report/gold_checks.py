@@ -11,7 +11,6 @@ from ..errors import GoldError, Seed, UsageError, checked, in_words_of_caller, p
 from ..evaluation.votes import Rule
 from ..gold.goldset import Gold, convert_gold, describe
 from ..gold.mapping import MappingLike, RowMapping, make_mapping
-from ..gold.misspelt import find_misspellings, misspelt_words
 from ..gold.raters import Strata, name_raters, rating_columns, rules_of, share_a_unit, strata
 from ..gold.rejects import Problem, Rejects
 from ..gold.rows import NAMED_CATEGORIES
@@ -274,7 +273,7 @@ def check_gold(
             facts={}, problems=tuple(collected.problems()), notes=(), error=str(message), loaded=None
         )
     facts = dict(describe(loaded))
-    notes = tuple(_list_gold_notes(loaded, collected) + _misspelt_notes(facts, loaded.judge))
+    notes = tuple(_list_gold_notes(loaded, collected))
     problems = tuple(collected.problems()) if collected.count else ()
     try:
         earlier = _opened(store).earlier_parts(loaded.judge.name, seed, shares)
@@ -381,23 +380,7 @@ def _list_gold_notes(gold: Gold, rejects: Rejects) -> list[str]:
     near_words = near_groups_words(gold)
     if near_words:
         notes.append(near_words)
-    return notes
-
-
-def _misspelt_notes(facts: Mapping[str, Any], judge: Judge) -> list[str]:
-    """Return a note on labels of a judge, or of one of its criteria, that look like misspellings of others."""
-    notes: list[str] = []
-    for part in (facts, *facts.values()):
-        rows_of_label = part.get("labels") if isinstance(part, Mapping) else None
-        if not isinstance(rows_of_label, Mapping):
-            continue
-        misspellings = find_misspellings(rows_of_label)
-        if misspellings:  # the signature loads DSPy
-            misspellings = find_misspellings(rows_of_label, judge.signature.instructions)
-        if misspellings:
-            listed, options = misspelt_words(misspellings)
-            advice = f"take them out of the judge's labels and add {options}, if they are"
-            notes.append(in_words_of_caller(f"labels that look misspelt: {listed}; {advice}"))
+    notes.extend(map(in_words_of_caller, gold.misspelt_words))
     return notes
 
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from ..keeping.card_parts import ScoreCard
 
 _COLUMNS = ("artifact", "names", "score on its test", "decision", "model")
-# a narrow terminal cuts a line at its end: a score with half of its interval would mislead
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -31,17 +31,15 @@ def render_text(table: Table, width: int | None = None) -> str:
         for line in fold_text(table.title, width):
             if line:
                 lines.append(line)
-    if table.layout == "lines":
-        for line in _table_lines(table, _full_widths(table)):
-            lines.append(_cut(line, width))
-        return "\n".join(lines) + "\n"
     widths = None
     if table.layout != "records":
         widths = _column_widths(table, width)
-    if widths is None:
-        lines.extend(_record_lines(table, width))
-    else:
+    if widths is not None:
         lines.extend(_table_lines(table, widths))
+    elif table.layout == "lines":
+        lines.extend(_continued_lines(table, width))
+    else:
+        lines.extend(_record_lines(table, width))
     return "\n".join(lines) + "\n"
 
 
@@ -107,23 +105,6 @@ def fold_text(text: str, width: int | None, indent: str = "") -> list[str]:
     return lines
 
 
-def _full_widths(table: Table) -> list[int]:
-    """Return the width of each column without folding."""
-    return [max(map(cell_len, table.column(position))) for position in range(len(table.columns))]
-
-
-def _cut(line: str, width: int | None) -> str:
-    """Return a line of at most ``width`` columns, whose end is ``…`` where it was cut."""
-    if width is None or cell_len(line) <= width:
-        return line
-    beginning = ""
-    for mark in line:
-        if cell_len(beginning + mark) > width - 1:
-            break
-        beginning += mark
-    return beginning.rstrip() + "…"
-
-
 def _column_widths(table: Table, width: int | None) -> list[int] | None:
     """Return the width of each column, or ``None`` if the table does not fit into ``width``."""
     widths: list[int] = []  # of unfolded cells at first
@@ -187,6 +168,23 @@ def _align(text: str, column: Column, width: int) -> str:
     if column.kind == "number":
         return space + text
     return text + space
+
+
+def _continued_lines(table: Table, width: int | None) -> list[str]:
+    """Return the header and the rows, each with the columns that do not fit on further lines, which are indented."""
+    full_widths: list[int] = []
+    for position in range(len(table.columns)):
+        full_widths.append(max(map(cell_len, table.column(position))))
+    lines: list[str] = []
+    for cells in (tuple(column.name for column in table.columns), *table.rows):
+        line = ""
+        for cell, column, full_width in zip(cells, table.columns, full_widths, strict=True):
+            if width is not None and line.strip() and cell_len(line) + full_width > width:
+                lines.append(line.rstrip())
+                line = _INDENT
+            line += _align(cell, column, full_width) + _GAP
+        lines.append(line.rstrip())
+    return lines
 
 
 def _record_lines(table: Table, width: int | None) -> list[str]:

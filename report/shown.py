@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import importing_extra
 from .render import html_of, render_latex
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Shown(ABC):
-    """A result with tables. Subclasses give ``parts`` and ``records``."""
+    """A result with tables. Subclasses give ``parts``, ``records`` and ``to_json``."""
 
     @abstractmethod
     def parts(self) -> Sequence[Table | str]:
@@ -26,6 +26,10 @@ class Shown(ABC):
     @abstractmethod
     def records(self) -> Sequence[Mapping[str, object]]:
         """Return the rows of :meth:`to_frame`, each a mapping of columns to values."""
+
+    @abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as plain JSON types."""
 
     @property
     def columns(self) -> Sequence[str]:

@@ -28,8 +28,9 @@ class Table:
     columns: tuple[Column, ...]  # at least one
     rows: tuple[tuple[str, ...], ...]  # each with one cell a column, white space folded into single spaces
     # How a table is shown. ``columns``: side by side where they fit, else as records. ``records``: as text, a line for
-    # each cell. ``lines``: as text, one line for each row, whose end is cut where it is too wide. On a page, ``counts``
-    # shades each number by its share of its row, and ``facts`` (names with their values) and ``commands`` are lists.
+    # each cell. ``lines``: side by side where they fit, else as text, a line for each row that goes on, indented, where
+    # it is too wide. On a page, ``counts`` shades each number by its share of its row, and ``facts`` (names with their
+    # values) and ``commands`` are lists.
     layout: Layout = "columns"
     opens: str = ""  # of ``counts``: the judge whose cases open at a click on their cell; empty if none do
     criterion: str = ""  # of ``counts``: the criterion whose labels they are; empty for a judge of one

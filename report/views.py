@@ -6,7 +6,6 @@ from ..keeping.card_parts import CascadeFound, CountsCard, ScoreCard
 from ..text.terms import shorten
 from .by_column import column_tables, scores_by_name
 from .document import readable_text
-from .render import html_of
 from .scores import (
     OFFLINE_LINE,
     ResultData,
@@ -258,9 +257,24 @@ def _interval_cell(low: float, high: float, form: str = ".3f") -> str:
     return f"[{low:{form}}, {high:{form}}]"
 
 
-def artifact_html(artifact: Artifact, note: str = "") -> str:
-    """Return an artifact's scores, decision and cost as one HTML element."""
-    card, parts = artifact.about, list[Table | str]()
+def version_records(artifact: Artifact) -> list[dict[str, object]]:
+    """Return a row for each prompt and each metric of the sealed test of a version; none without such a test."""
+    records: list[dict[str, object]] = []
+    for prompt, scores in artifact.about.proven_scores.items():
+        for metric, score in scores.items():
+            ends = {"value": score.value, "low": score.low, "high": score.high}
+            records.append({"artifact": artifact.ref, "prompt": prompt, "metric": metric, **ends})
+    return records
+
+
+VERSION_COLUMNS = ("artifact", "prompt", "metric", "value", "low", "high")
+"""The columns of :func:`version_records`."""
+
+
+def version_parts(artifact: Artifact, note: str = "") -> list[Table | str]:
+    """Return the scores, the decision and the cost of a version."""
+    parts: list[Table | str] = []
+    card = artifact.about
     decision = card.decision
     if card.proven_scores:  # a bundle of another tool has no proof
         parts.append(scores_table("on the sealed test", card.proven_scores, decision.metric or ""))
@@ -275,4 +289,4 @@ def artifact_html(artifact: Artifact, note: str = "") -> str:
             candidates = len(artifact.history)
         parts.append(f"{spend_line(card.spend)}; {candidates} candidates")
     parts.append(f"artifact: {artifact.ref} in {artifact.path}{note}")
-    return html_of(parts)
+    return parts

@@ -8,6 +8,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+import pytest
 from small import claims, write_jsonl
 
 from jurist.keeping.artifacts import Store
@@ -61,7 +62,17 @@ def test_the_decision_and_the_next_step_end_what_evaluate_shows_in_colour(tmp_pa
     assert "engine: offline" in end
 
 
-def test_the_list_of_versions_has_one_line_for_each_and_says_where_there_is_none(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "model",
+    [
+        "offline",
+        "openai/gpt-5.6-luna-2026-03-01",
+        "openai/a-model-with-a-name-that-is-longer-than-the-terminal",
+    ],
+)
+def test_the_list_of_versions_shows_each_whole_and_says_where_there_is_none(
+    tmp_path: Path, model: str
+) -> None:
     (tmp_path / "compiled").mkdir()
     code, shown = shown_at_80x24(tmp_path, "artifacts", "list")
     assert code == 0
@@ -69,7 +80,7 @@ def test_the_list_of_versions_has_one_line_for_each_and_says_where_there_is_none
     store = Store(tmp_path / "compiled")
     scores = {"value": 0.874, "low": 0.809, "high": 0.919}
     card = {
-        "model": {"name": "openai/a-model-with-a-name-that-is-longer-than-the-terminal"},
+        "model": {"name": model},
         "scores": {"compiled": {"f1": scores}, "basic": {"f1": scores}},
         "decision": {"metric": "f1", "verdict": "better"},
     }
@@ -78,11 +89,11 @@ def test_the_list_of_versions_has_one_line_for_each_and_says_where_there_is_none
     code, shown = shown_at_80x24(tmp_path, "artifacts", "list")
     assert code == 0
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)
-    lines = [line for line in re.split(r"[\r\n]+", text) if line.startswith("fect@")]
-    assert [line.split()[0] for line in lines] == ["fect@1", "fect@2", "fect@3"]
-    assert max(map(len, lines)) <= 80
-    assert "better" in lines[0]
-    assert "f1 0.874 [0.809, 0.919]" in lines[2]
+    _, *versions = re.split(r"(?m)^(?=fect@)", text.replace("\r", ""))
+    assert [version.split()[0] for version in versions] == ["fect@1", "fect@2", "fect@3"]
+    assert max(map(len, text.splitlines())) <= 80
+    for version in versions:
+        assert version.split()[1:] == ["latest", "f1", "0.874", "[0.809,", "0.919]", "better", model]
 
 
 def test_a_version_is_shown_as_text_on_a_terminal_and_as_markdown_where_that_is_asked_for(

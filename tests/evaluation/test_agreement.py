@@ -233,7 +233,9 @@ def interval_alpha(ratings: Ratings) -> float:
 
 
 @pytest.mark.parametrize(
-    ("comparison", "write"), [(Scores(1, 5, whole=True), int), (ClosedLabels("12345"), str)], ids=["scores", "labels"]
+    ("comparison", "write"),
+    [(Scores(1, 5, whole=True), int), (ClosedLabels("12345"), str)],
+    ids=["scores", "labels"],
 )
 @settings(max_examples=60)
 @given(ratings=drawn_ratings(labels=(1, 2, 3, 4, 5)))
@@ -255,7 +257,9 @@ def test_numbers_have_the_weighted_kappas_of_scikit_learn_and_the_interval_alpha
             if len(set(first_scores + second_scores)) < 2:
                 assert kappa is None
                 continue
-            expected = sk.cohen_kappa_score(first_scores, second_scores, labels=[1, 2, 3, 4, 5], weights=weights)
+            expected = sk.cohen_kappa_score(
+                first_scores, second_scores, labels=[1, 2, 3, 4, 5], weights=weights
+            )
             assert kappa is not None
             assert kappa.value == pytest.approx(expected, abs=1e-9)
             assert -1.0 <= kappa.interval.low <= kappa.interval.high <= 1.0

@@ -1,6 +1,7 @@
-"""Labels that look like misspellings of others: which ones, and what ``new`` and ``gold check`` say of them."""
+"""Labels that look like misspellings of others: which ones, and what commands say of them."""
 
 import csv
+import re
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,7 @@ def test_another_word_is_a_label_of_its_own(rare: str, frequent: str) -> None:
             1,
         ),  # like hold, not like a misspelling; two slips in a short word
         ({"hold": 100, "ok": 80, "ok.": 1}, "Say hold or ok.", 1),  # the point ends the sentence
+        ({"hold": 100, "send": 80, "holdd": 0}, "", 0),  # no row has it
         ({}, "", 0),
     ],
 )
@@ -115,9 +117,51 @@ def test_new_asks_what_misspelt_labels_mean_and_makes_no_class_of_them() -> None
     assert "--map violaton=bad --map ok.=ok" in renamed.err
     kept = ok(*NEW, "-o", "kept.py", "--map", "violaton=violaton", "--map", "ok.=ok.")
     assert "labels violation, ok, violaton, ok.; no positive class" in kept.out
-    note = "labels that look misspelt: violaton (2 rows) like violation"
-    assert note in ok("gold", "check", "kept.py:judge", "labels.csv").out
-    assert any(note in line for line in jurist.check_gold("kept.py:judge", "labels.csv").notes)
+    assert "no problem found" in ok("gold", "check", "kept.py:judge", "labels.csv").out
+
+
+NOTE = "labels that look misspelt: violaton (2 rows) like violation; if they are, add "
+
+
+@pytest.fixture
+def misspelt() -> str:
+    """Write gold in which two rows have a label that looks misspelt, and return the judge that has it, too."""
+    labels = [["violation" if number % 3 else "ok"] for number in range(120)]
+    labels[1], labels[4] = ["violaton"], ["violaton"]
+    write(["verdict"], labels)
+    ok(*NEW, "-o", "kept.py", "--map", "violaton=violaton")
+    text = Path("kept.py").read_text("utf-8")
+    Path("named.py").write_text(text.replace('values={"violaton": "violaton"},', ""), "utf-8")
+    return "named.py:judge"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "gold check JUDGE labels.csv",
+        "gold plan JUDGE labels.csv",
+        "evaluate JUDGE --gold labels.csv",
+        "compare JUDGE JUDGE --gold labels.csv",
+        "gate JUDGE --gold labels.csv --min accuracy=0.1",
+        "compile JUDGE --gold labels.csv --optimizer threshold",
+    ],
+)
+def test_every_command_with_gold_names_labels_that_look_misspelt(misspelt: str, command: str) -> None:
+    words = command.replace("JUDGE", misspelt).split()
+    advice = (
+        f"{NOTE}--map violaton=violation and take them out of the judge's labels "
+        "(to keep violaton as a class: --map violaton=violaton)"
+    )
+    assert advice in cli(*words).people
+    assert NOTE not in cli(*words, "--map", "violaton=violaton").people
+    assert NOTE not in cli(*words, "--map", "violaton=violation").people
+
+
+def test_python_warns_of_labels_that_look_misspelt(misspelt: str) -> None:
+    advice = 'mapping=jurist.RowMapping(labels={"violaton": "violation"})'
+    with pytest.warns(UserWarning, match=re.escape(NOTE + advice)):
+        jurist.evaluate(misspelt, "labels.csv")
+    assert any(line.startswith(NOTE + advice) for line in jurist.check_gold(misspelt, "labels.csv").notes)
 
 
 def test_new_asks_what_misspelt_ratings_mean() -> None:

@@ -196,20 +196,27 @@ def test_a_judge_keeps_its_name_when_another_is_made_of_it(
     assert jurist.judge("rated").rank == (newer.rank[0], False)
 
 
-@pytest.mark.parametrize("name", [name for name in jurist.__all__ if inspect.isfunction(getattr(jurist, name))])
+@pytest.mark.parametrize(
+    "name", [name for name in jurist.__all__ if inspect.isfunction(getattr(jurist, name))]
+)
 def test_a_function_takes_the_judge_before_its_rows(name: str) -> None:
     parameters = list(inspect.signature(getattr(jurist, name)).parameters)
     judges = [parameters.index(parameter) for parameter in ("judge", "judges") if parameter in parameters]
-    rows = [parameters.index(parameter) for parameter in ("gold", "source", "rows") if parameter in parameters]
+    rows = [
+        parameters.index(parameter) for parameter in ("gold", "source", "rows") if parameter in parameters
+    ]
     assert not judges or not rows or max(judges) < min(rows)
 
 
 @pytest.mark.parametrize("given", [CHECK, 5, None])
 @pytest.mark.parametrize(
-    "function", [jurist.evaluate, jurist.agreement, jurist.check_gold, lambda judge, gold: jurist.Gold.load(gold, judge)]
+    "function",
+    [jurist.evaluate, jurist.agreement, jurist.check_gold, lambda judge, gold: jurist.Gold.load(gold, judge)],
 )
 def test_rows_of_no_use_are_refused_in_one_line(function: Callable[..., object], given: object) -> None:
-    with pytest.raises(jurist.JuristError, match=f"rows cannot be read from an object of type {type(given).__name__};"):
+    with pytest.raises(
+        jurist.JuristError, match=f"rows cannot be read from an object of type {type(given).__name__};"
+    ):
         function(CHECK, given)
 
 

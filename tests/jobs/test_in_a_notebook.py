@@ -35,6 +35,23 @@ def test_what_was_compiled_is_called_awaited_and_given_many_rows(compiled: Compi
     assert asyncio.run(inside()) == (one, many, one)
 
 
+def test_what_was_compiled_has_the_ways_out_of_other_results(compiled: Compiled) -> None:
+    frame = compiled.to_frame()
+    assert list(frame.columns) == ["artifact", "prompt", "metric", "value", "low", "high"]
+    scores = compiled.artifact.about.proven_scores
+    if compiled.proof is None:
+        assert frame.empty
+    else:
+        compiled_scores = frame[frame["prompt"] == "compiled"]
+        assert compiled_scores["value"].tolist() == [score.value for score in scores["compiled"].values()]
+        assert r"\begin{tabular}" in compiled.to_latex()
+    data = compiled.to_json()
+    assert data["artifact"] == str(compiled.artifact.path)
+    assert (data["latest"], data["done_before"]) == (compiled.latest, compiled.done_before)
+    assert data["decision"] == compiled.artifact.card["decision"]
+    assert f"artifact: {compiled.artifact.ref}" in compiled._repr_html_()
+
+
 def test_it_is_found_again_by_the_judge_itself(compiled: Compiled) -> None:
     store = compiled.artifact.path.parents[1]
     assert jurist.load(CHECK, version=1, store=store).batch(NEW) == compiled.judge.batch(NEW)

@@ -68,8 +68,16 @@ def test_every_way_to_name_a_judge(store: Store, reference: str, name: str, inst
         ("own.py:nothing", JudgeError, "'nothing' is not in it"),
         ("gone.py:judge@1", JudgeError, "gone.py: no such file"),
         ("", UnknownJudgeError, "''"),
-        ("fect-mini", JudgeError, "'fect-mini': it is a gold set; name a judge there, and fect-mini as its rows"),
-        ("rows.csv", JudgeError, "it is a file that holds none; name a judge there, and rows.csv as its rows; verdicts"),
+        (
+            "fect-mini",
+            JudgeError,
+            "'fect-mini': it is a gold set; name a judge there, and fect-mini as its rows",
+        ),
+        (
+            "rows.csv",
+            JudgeError,
+            "it is a file that holds none; name a judge there, and rows.csv as its rows;",
+        ),
     ],
 )
 def test_what_is_not_there(store: Store, reference: str, error: type[JuristError], words: str) -> None:
