@@ -139,14 +139,15 @@ def misspelt() -> str:
     "command",
     [
         "gold check JUDGE labels.csv",
-        "gold plan JUDGE labels.csv",
-        "evaluate JUDGE --gold labels.csv",
-        "compare JUDGE JUDGE --gold labels.csv",
-        "gate JUDGE --gold labels.csv --min accuracy=0.1",
-        "compile JUDGE --gold labels.csv --optimizer threshold",
+        "gold split JUDGE --gold labels.csv -o parts",
+        "evaluate JUDGE --gold labels.csv --max-calls 1",
+        "compare JUDGE JUDGE --gold labels.csv --max-calls 1",
+        "gate JUDGE --gold labels.csv --min accuracy=0.1 --max-calls 1",
+        "compile JUDGE --gold labels.csv --max-calls 1",
     ],
 )
 def test_every_command_with_gold_names_labels_that_look_misspelt(misspelt: str, command: str) -> None:
+    # That a limit stops a command after its first call makes the test quick: gold is read before.
     words = command.replace("JUDGE", misspelt).split()
     advice = (
         f"{NOTE}--map violaton=violation and take them out of the judge's labels "
