@@ -153,6 +153,15 @@ class Parser(argparse.ArgumentParser):
         say(f"error: {message}{separator} see {self.prog} --help")
         self.exit(2)
 
+    def _match_arguments_partial(self, actions: Sequence[argparse.Action], pattern: str) -> list[int]:
+        """Leave names that may be missing for the words behind the options; argparse has no public hook for it."""
+        # Until Python 3.13 argparse takes PATH in ``JUDGE -o F PATH`` as missing once it has met JUDGE.
+        counts: list[int] = super()._match_arguments_partial(actions, pattern)  # type: ignore[misc]
+        if "O" in pattern:  # options follow, and perhaps names behind them
+            while counts and counts[-1] == 0:
+                counts.pop()
+        return counts
+
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Name what is close to a misspelt command or choice; argparse has no public hook for it."""
         if action.choices is None or value in action.choices:

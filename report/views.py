@@ -262,8 +262,10 @@ def version_records(artifact: Artifact) -> list[dict[str, object]]:
     records: list[dict[str, object]] = []
     for prompt, scores in artifact.about.proven_scores.items():
         for metric, score in scores.items():
-            ends = {"value": score.value, "low": score.low, "high": score.high}
-            records.append({"artifact": artifact.ref, "prompt": prompt, "metric": metric, **ends})
+            record: dict[str, object] = {"artifact": artifact.ref, "prompt": prompt, "metric": metric}
+            if score is not None:
+                record |= {"value": score.value, "low": score.low, "high": score.high}
+            records.append(record)
     return records
 
 

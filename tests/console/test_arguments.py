@@ -181,6 +181,21 @@ def test_options_used_now_and_then_stand_in_the_whole_help_alone() -> None:
     assert ",".join(sorted(EXPORTERS)) in "".join(cli("export", "--help").out.split())
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "JUDGE PATH -o F",
+        "JUDGE -o F PATH",
+        "-o F JUDGE PATH",
+        "-o F JUDGE --seed 3 PATH",
+        "JUDGE -o F --gold PATH",
+    ],
+)
+def test_names_may_stand_before_and_behind_options(words: str) -> None:
+    parsed = build_parser().parse_args(["gold", "split", *words.split()])
+    assert (parsed.judge, parsed.source or parsed.gold, parsed.output) == ("JUDGE", "PATH", "F")
+
+
 def test_a_command_with_actions_beside_it_takes_options_before_its_name() -> None:
     write_jsonl(Path("few.jsonl"), claims(2))
     assert "fect:basic on few" in cli("evaluate", "--gold", "few.jsonl", "fect:basic").out
