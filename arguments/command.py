@@ -156,7 +156,7 @@ class Parser(argparse.ArgumentParser):
     def _match_arguments_partial(self, actions: Sequence[argparse.Action], pattern: str) -> list[int]:
         """Leave names that may be missing for the words behind the options; argparse has no public hook for it."""
         # Until Python 3.13 argparse takes PATH in ``JUDGE -o F PATH`` as missing once it has met JUDGE.
-        counts: list[int] = super()._match_arguments_partial(actions, pattern)  # type: ignore[misc]
+        counts: list[int] = super()._match_arguments_partial(actions, pattern)
         if "O" in pattern:  # options follow, and perhaps names behind them
             while counts and counts[-1] == 0:
                 counts.pop()
