@@ -15,7 +15,6 @@ from ..errors import UsageError, plural
 from ..gold.goldset import write_split
 from ..gold.raters import strata
 from ..gold.rows import row_keys
-from ..gold.sources import bundled_names
 from ..gold.splits import PARTS
 from ..gold.trace_rows import TraceRow, trace_rows
 from ..gold.writing import check_files, write_jsonl, write_whole
@@ -32,10 +31,6 @@ from .rows import check_apart, gold_of, mapping_of, rejects_of, shares_of, store
 def gold_name(options: JudgedGold) -> str:
     """Return the name of the gold, given with ``--gold`` or without."""
     name = options.gold or options.source
-    if name is None and options.judge in bundled_names():
-        raise UsageError(
-            f"{options.judge} is gold, and no judge is named", hint=f"name both: JUDGE {options.judge}"
-        )
     if name is None:
         raise UsageError("no gold is named", hint="add --gold PATH|NAME")
     return name
@@ -152,7 +147,8 @@ def write_parts(options: SplitGoldOptions) -> Result:
     """Write train, dev and test as files."""
     store = store_of(options)
     shares = shares_of(options.split)
-    gold = gold_of(gold_name(options), _judge_named(options.judge, store), options)
+    judge = _judge_named(options.judge, store)
+    gold = gold_of(gold_name(options), judge, options)
     earlier = store.earlier_parts(gold.judge.name, options.seed, shares)
     parts = gold.split(options.seed, shares, earlier=earlier)
     write_split(gold, parts, Path(options.output))

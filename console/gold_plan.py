@@ -15,6 +15,7 @@ def plan_labels(options: PlanGoldOptions) -> Result:
     shares = shares_of(options.split)
     gold: str | Gold | None = options.gold or options.source
     if not is_version(options.judge):
-        gold = gold_of(gold_name(options), find_judge(options.judge, store), options)
+        judge = find_judge(options.judge, store)
+        gold = gold_of(gold_name(options), judge, options)
     plan = plan_gold(options.judge, gold, shares=shares, store=store)
     return Result(data=plan.to_json(), body=plan.parts())
