@@ -88,7 +88,7 @@ WRONG: list[tuple[int, str, str]] = [
     (1, "onw.py: no such file; did you mean own.py?", "compile onw.py:judge"),
     (1, "no judge is called 'owm'; did you mean own.py:judge?", "compile owm"),
     (1, "no judge is called 'fetc'; did you mean fect?", "compile fetc"),
-    (1, "'support-desk': it is a gold set; name a judge there, and support-desk as its rows", "gold check support-desk"),
+    (1, "it is a gold set; name a judge there, and support-desk as its rows", "gold check support-desk"),
     (1, "no judge is called 'support-desk': it is a gold set", "gold plan support-desk"),
     (1, "no judge is called 'support-desk': it is a gold set", "gold agreement support-desk"),
     (1, "no judge is called 'support-desk': it is a gold set", "gold split support-desk -o parts"),
