@@ -244,7 +244,7 @@ def _state_result(options: SubmitOptions, loaded: LoadedJudge, state: Collected)
     data["batches"] = [_batch_entry(batch) for batch in state.batches]
     notes = []
     if summary.stopped:
-        notes.append(f"stopped: {summary.stopped}")
+        notes.append(f"stopped: {summary.stop_words}")
     if state.unsent:
         notes.append(f"{state.unsent} requests were not sent: raise --max-calls or --max-cost")
     if state.batches:

@@ -346,17 +346,22 @@ def _ended(options: JudgedRows, summary: Summary) -> tuple[int, list[str]]:
             next_step = "start again with a new --output for them"
         if summary.signal:
             return 128 + summary.signal, [f"{summary.stopped}; {remaining}, {next_step}"]
-        return 1, [f"stopped: {summary.stopped}; {remaining}, {next_step}"]
+        return 1, [f"stopped: {summary.stop_words}; {remaining}, {next_step}"]
+    code = 0
     lines: list[str] = []
     if summary.drift is not None and summary.drift.shown:
+        code = 3
         lines.append("the canary shows a change (exit code 3); the rows were judged all the same")
+    failed = summary.verdicts.get("failed", 0)
     if summary.unusable <= options.max_unusable:
-        return 3 if lines else 0, lines
+        if failed and options.output != "-":
+            lines.append(f"{plural(failed, 'row')} failed; jurist run --resume asks the failed ones again")
+        return code, lines
     line = (
         f"{summary.unusable:.1%} of the rows have no usable verdict; {options.max_unusable:.1%} are allowed "
         "(--max-unusable)"
     )
-    if summary.verdicts.get("failed", 0) > 0 and options.output != "-":
+    if failed and options.output != "-":
         line += "; jurist run --resume asks the failed ones again"
     return 3, [*lines, line]
 

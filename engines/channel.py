@@ -18,7 +18,7 @@ import dspy
 from dspy import LMError
 from dspy.lm15 import Request, Response
 
-from ..errors import BudgetExhausted, CheckpointError, unknown_price
+from ..errors import BudgetExhausted, CheckpointError, plural, unknown_price
 from .conversion import answer_of, content_of, reply_text, response_of
 from .draws import (
     current_draw,
@@ -152,7 +152,7 @@ class CallContext:
         if not (spend.retries or spend.failures):
             return ""
         line = (
-            f"{self.meter.in_flight} calls in flight; {spend.retries + spend.failures} failed, of which "
+            f"{plural(self.meter.in_flight, 'call')} in flight; {spend.retries + spend.failures} failed, of which "
             f"{spend.retries} were sent again and {spend.failures} given up"
         )
         if self.breaker.last_failure:
@@ -522,7 +522,7 @@ class Channel:
             wait = self._wait_before_next(error, kind, counts)
         is_sent_again = wait is not None
         if kind is not FailureKind.LEARNT:
-            self.context.breaker.last_failure = f"{kind}: {brief(error)[:_MOST_FAILURE_CHARACTERS]}"
+            self.context.breaker.last_failure = f"{kind}: {brief(error, _MOST_FAILURE_CHARACTERS)}"
         spend = _spend_of(error.answer) if isinstance(error, UnusableReplyError) else Spend(calls=1)
         spend = replace(spend, retries=int(is_sent_again), failures=int(not is_sent_again))
         end, words = _end_of_failure(error, kind, is_sent_again=is_sent_again)

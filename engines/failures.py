@@ -497,12 +497,12 @@ _MOST_CHARACTERS: Final = 300
 """Characters of an error on one line."""
 
 
-def brief(error: object) -> str:
-    """Return an error, or what is said of one, on one line of at most 300 characters, redacted."""
+def brief(error: object, limit: int = _MOST_CHARACTERS) -> str:
+    """Return an error, or what is said of one, on one line of at most ``limit`` characters, redacted."""
     text = redact(_without_additions(str(error)))
-    if len(text) <= _MOST_CHARACTERS:
+    if len(text) <= limit:
         return text
-    text = text[: _MOST_CHARACTERS - 4]
+    text = text[: limit - 4]
     complete_words = text.rpartition(" ")[0]
     return f"{complete_words or text} ..."
 

@@ -102,5 +102,5 @@ class PanelChannel(Channel):
         if is_given_up and place not in self._given_up:
             self._given_up[place] = error
             member = self.seats[place].member
-            _log.warning("%s of the panel is not asked any more: %s", member, brief(error)[:200])
+            _log.warning("%s of the panel is not asked any more: %s", member, brief(error, 200))
         raise error

@@ -284,8 +284,7 @@ def run(
     with count_rows(loaded.name, None) as step:
         summary = run_judge(loaded, source, Path(output), settings=settings, on_row=step)
     if summary.stopped:
+        message = f"{summary.stop_words}; what was judged is in {output}"
         hint = "the same call judges the rows that are left"
-        raise StoppedError(
-            f"{summary.stopped}; what was judged is in {output}", hint=hint, signal=summary.signal
-        )
+        raise StoppedError(message, hint=hint, signal=summary.signal)
     return summary

@@ -268,13 +268,22 @@ class PaidJob:
                 return f"no call was answered: {context.breaker.last_failure}"
         return ""
 
+    def step_before_resuming(self, signal: int | None) -> str:
+        """Return what to do before stopped work can go on, as an imperative clause; empty after a signal."""
+        if self.no_answer_words:
+            return "check the model's address and its server, raise the limit"
+        if signal:
+            return ""
+        return "raise the limit"
+
     def _stopped_error(self, reason: str, signal: int | None = None) -> StoppedError:
         """Return the error that ends stopped work: its message says what is kept, and its hint how to go on."""
         reasons = [reason]
-        first_step = "" if signal else "raise the limit and "
         if self.no_answer_words:
             reasons.append(self.no_answer_words)
-            first_step = "check the model's address and its server, raise the limit and "
+        first_step = self.step_before_resuming(signal)
+        if first_step:
+            first_step += " and "
         if self.checkpoint and self._has_begun:
             reasons += [
                 self.on_stop(),

@@ -390,7 +390,7 @@ class Asker:
             values=(),
             status=status,
             error_kind=str(kind),
-            error=f"{reason}: {brief(bad)[:200]}",
+            error=f"{reason}: {brief(bad, 200)}",
             request_failed=True,
             fault=fault,
         )

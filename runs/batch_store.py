@@ -246,7 +246,7 @@ class BatchStore(Database):
             keep = "UPDATE requests SET status = ?, reply = ? WHERE custom_id = ? AND reply IS NULL"
             self.all(keep, status, _json_without_key(body, key).encode(), name)
         else:
-            self.all("UPDATE requests SET error = ? WHERE custom_id = ?", brief(error)[:200], name)
+            self.all("UPDATE requests SET error = ? WHERE custom_id = ?", brief(error, 200), name)
 
 
 def _json_without_key(value: object, key: str) -> str:

@@ -365,10 +365,12 @@ class _Rows:
         except BudgetExhausted as stop:
             counts.stopped = "; ".join(filter(None, (str(stop), self.job.no_answer_words)))
             counts.signal = stop.signal if isinstance(stop, StopRequested) else None
+            counts.hint = self.job.step_before_resuming(counts.signal)
         except ModelError as error:
             if not counts.answered:
                 raise
             counts.stopped = error.message
+            counts.hint = error.hint
         counts.rows, counts.unread = self.survey.rows, not self.survey.whole
         counts.end(self.asker.judge)
         return counts

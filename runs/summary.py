@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import plural
+from ..errors import StoppedError, plural
 from ..programs.judge import Judge
 from ..programs.verdicts import CUT_OFF, PEOPLE, REFUSED_ROW, UNREADABLE, Verdict
 from .lines import JsonObject, unit_values
@@ -72,6 +72,7 @@ class Summary:
     duplicated: int = 0  # units that a reply gave two different labels
     # which limit, signal or failure of the model ended the run, in words; empty if all rows were judged
     stopped: str = ""
+    hint: str = ""  # what to do before the other rows can be judged, as an imperative clause
     signal: int | None = None  # the number of that signal
     drift: "Drift | None" = None  # what the canary found; ``None`` without one
     # calls, tokens and cost of this start; answers paid by an earlier one count as ``replayed``
@@ -172,7 +173,9 @@ class Summary:
         self.error_kinds_before.update(shard.error_kinds_before)
         self.unread = self.unread or shard.unread
         self.rejects = self.rejects or shard.rejects
-        self.stopped = self.stopped or shard.stopped
+        if not self.stopped:
+            self.stopped = shard.stopped
+            self.hint = shard.hint
         self.signal = self.signal or shard.signal
 
     @property
@@ -189,6 +192,11 @@ class Summary:
     def refused(self) -> int:
         """Rows judged now that the endpoint refused for what they are."""
         return sum(self.error_kinds[kind] for kind in REFUSED_ROW)
+
+    @property
+    def stop_words(self) -> str:
+        """Why the run ended before all rows were judged, and what to do before they can be; empty if all were."""
+        return str(StoppedError(self.stopped, hint=self.hint))
 
     @property
     def left(self) -> int:
@@ -217,7 +225,7 @@ class Summary:
     def to_json(self) -> dict[str, Any]:
         """Return the counts as plain values."""
         data: dict[str, Any] = {}
-        for name in (*_COUNTS, "agreement", "stopped", "left"):
+        for name in (*_COUNTS, "agreement", "stopped", "hint", "left"):
             data[name] = getattr(self, name)
         for status in ("verdict", "abstained", "failed"):
             data[status] = self.verdicts[status]

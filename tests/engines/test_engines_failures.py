@@ -32,6 +32,8 @@ def test_one_line_and_short() -> None:
     long = error("LMServerError", "a\nb\n\n  To fix:\n    - pass RouterConfig\n" + "c" * 900)
     assert brief(long) == "a b"
     assert len(brief(error("LMServerError", "word " * 500))) <= 300
+    assert brief("one two three", 12) == "one two ..."
+    assert brief("one two three", 13) == "one two three"
     said = str(
         model_error(
             error("LMNotConfiguredError", 'no key. Set X_API_KEY, or pass api_key="..." to dspy.LM(...).')

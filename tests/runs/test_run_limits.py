@@ -27,15 +27,58 @@ def test_a_limit_ends_it_and_resume_pays_nothing_twice(concurrency: int, serve: 
     done = run(server, "--max-calls", 10, "--concurrency", concurrency)
     assert (done.code, server.count) == (1, 10)
     assert (done.json["verdict"], done.json["left"]) == (10, ROWS - 10)
-    assert done.json["stopped"] == "the budget of 10 calls is spent"
+    assert (done.json["stopped"], done.json["hint"]) == ("the budget of 10 calls is spent", "raise the limit")
     assert done.lines[-1] == (
-        f"stopped: the budget of 10 calls is spent; {ROWS - 10} rows are left, --resume judges them"
+        f"stopped: the budget of 10 calls is spent; raise the limit; {ROWS - 10} rows are left, "
+        "--resume judges them"
     )
     assert len(read_jsonl(Path("o.jsonl"))) == 10
     rest = run(server, "--resume", "--max-calls", ROWS)  # of this run: no more than it may make is left
     assert (rest.code, server.count) == (0, ROWS)
     assert (rest.json["resumed"], rest.json["left"], rest.json["stopped"]) == (10, 0, "")
     assert len({line["id"] for line in read_jsonl(Path("o.jsonl"))}) == ROWS
+
+
+@pytest.mark.parametrize(
+    ("fault", "hint"),
+    [
+        ("401", "check the API key in the environment variable of this provider"),
+        ("404", "check the model's name (provider/model) and that your key may use it"),
+        ("quota", "check the account's credit and quota"),
+        (
+            "503",
+            "check the model's server, ask it less (--rpm, --concurrency), and start again with --resume",
+        ),
+    ],
+)
+def test_a_failure_that_ends_it_after_some_answers_says_what_to_do(
+    fault: str, hint: str, serve: Callable[..., Any]
+) -> None:
+    server = serve(faults=lambda number, body: fault if number >= 10 else None)
+    done = run(server, "--concurrency", 1, "--patience", 0)
+    left = done.json["left"]
+    assert (done.code, done.json["hint"]) == (1, hint)
+    assert 0 < left < ROWS
+    assert done.lines[-1].startswith("stopped: ")
+    assert done.lines[-1].endswith(f"; {hint}; {left} rows are left, --resume judges them")
+    assert run(server, "--resume", "--max-calls", 1).code == 1
+    server.faults = {}
+    assert run(server, "--resume").code == 0
+    assert len({line["id"] for line in read_jsonl(Path("o.jsonl"))}) == ROWS
+
+
+@pytest.mark.parametrize(("allowed", "code"), [("1", 0), ("0", 3)])
+def test_rows_that_failed_are_named_with_the_next_step(
+    allowed: str, code: int, serve: Callable[..., Any]
+) -> None:
+    server = serve(faults=lambda number, body: "400" if number in (3, 5) else None)
+    done = run(server, "--concurrency", 1, "--max-unusable", allowed)
+    assert (done.code, done.json["failed"]) == (code, 2)
+    assert done.lines[-1].endswith("jurist run --resume asks the failed ones again")
+    server.faults = {}
+    rest = run(server, "--resume", "--max-unusable", 0)
+    assert (rest.code, rest.json["failed"], rest.json["verdict"]) == (0, 0, 2)
+    assert "failed" not in rest.lines[-1]
 
 
 def test_the_estimate_says_what_a_limit_will_end(serve: Callable[..., Any]) -> None:
