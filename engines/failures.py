@@ -197,7 +197,7 @@ _RULES: Final = (
         FailureKind.CREDIT,
         _REFUSED,
         begins=("your credit balance is too low", "you have reached your specified api usage limits"),
-        hint="buy credits or raise the spending limit at the provider, and start again",
+        hint="buy credits or raise the spending limit at the provider",
     ),
     _Rule(FailureKind.CREDIT, frozenset({402})),
     _Rule(FailureKind.ACCESS, _REFUSED, begins=("user location is not supported",)),

@@ -32,6 +32,7 @@ from ..engines.pace import Pace
 from ..errors import (
     BudgetExhausted,
     CheckpointError,
+    ModelError,
     StoppedError,
     StopRequested,
     begin_paid_work,
@@ -298,6 +299,17 @@ class PaidJob:
             hint = f"{first_step}run the same command again"
         return StoppedError("; ".join(filter(None, reasons)), hint=hint, signal=signal)
 
+    def _with_kept_answers(self, error: ModelError) -> ModelError:
+        """Return the error of a model that ends the work; if answers were paid, it says that they are kept."""
+        if not (self.checkpoint and self.answer_count):
+            return error
+        kept = f"{self.answer_count} paid answers are kept in {self.checkpoint.folder}"
+        message = f"{error.message.removesuffix('.')}; {kept}"
+        hint = error.hint
+        if "--resume" not in hint:
+            hint = ", then ".join(filter(None, [hint, "add --resume to go on without paying again"]))
+        return type(error)(message, hint=hint)
+
     @property
     def _has_begun(self) -> bool:
         """Whether anything was sent."""
@@ -483,6 +495,8 @@ def paying(work: Work, start: Start) -> Iterator[PaidJob]:
     except (StopRequested, BudgetExhausted) as stop:
         stopped = True
         raise job._stopped_error(str(stop), getattr(stop, "signal", None)) from stop
+    except ModelError as error:
+        raise job._with_kept_answers(error) from error
     except KeyboardInterrupt:
         stopped = True
         number = job.meter.signal or signal.SIGINT

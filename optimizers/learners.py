@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
-import bm25s
 import numpy as np
 import numpy.typing as npt
 import scipy
@@ -18,6 +17,7 @@ from threadpoolctl import threadpool_limits
 from ..cases import Case, Value, text_hash
 from ..evaluation.units import Floats
 from ..programs.judge import Judge
+from ..text.nearest_texts import NearestTexts
 from ..text.ranking import words as _words
 from ..text.support_signals import measure_support
 from ..text.word_regression import (
@@ -206,23 +206,15 @@ def predict_by_neighbours(units: UnitTexts, labelled: Positions, unlabelled: Pos
     A value is the one on which the neighbours agree by majority, else that of the nearest; the usual value of the scale
     where no neighbour has a word in common.
     """
-    quiet = {"show_progress": False, "leave_progress": False}  # options of bm25s
-    index = bm25s.BM25()
-    index.index(_select_words(units, labelled, ""), **quiet)
-    # The index refuses an empty query. No text holds the word " ".
-    queries = _select_words(units, unlabelled, " ")
-    neighbour_count = min(_NEIGHBOURS, len(labelled))
-    nearest, scores = index.retrieve(queries, k=neighbour_count, backend_selection="numpy", **quiet)
-
+    labelled_texts = NearestTexts(_select(units.tokens, labelled))
     comparison = units.judge.comparison
     gold = _select(units.gold, labelled)
     usual_value = units.judge.answer.scale.usual(gold)[0]
     answers: list[Value] = []
-    for neighbours, similarities in zip(nearest.tolist(), scores.tolist(), strict=True):
+    for words in _select(units.tokens, unlabelled):
         values: list[Value] = []
-        for neighbour, similarity in zip(neighbours, similarities, strict=True):
-            if similarity > 0:
-                values.append(gold[neighbour])
+        for neighbour in labelled_texts.search(words, _NEIGHBOURS):
+            values.append(gold[neighbour.place])
         answer = usual_value
         if values:
             answer = comparison.consensus(values)
@@ -230,14 +222,6 @@ def predict_by_neighbours(units: UnitTexts, labelled: Positions, unlabelled: Pos
                 answer = values[0]
         answers.append(answer)
     return answers
-
-
-def _select_words(units: UnitTexts, positions: Positions, placeholder: str) -> list[list[str]]:
-    """Return the words of the units at these positions; the placeholder alone for a unit without words."""
-    words_of_units: list[list[str]] = []
-    for words in _select(units.tokens, positions):
-        words_of_units.append(words or [placeholder])
-    return words_of_units
 
 
 class Scaling:

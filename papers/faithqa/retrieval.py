@@ -8,13 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-import bm25s
-
 from ...gold.documents import read_documents
 from ...programs.faithqa.judges import DRAWS, FACT_CHECK
 from ...programs.faithqa.programs import CheckThenRetrieve
 from ...programs.judge import Judge
 from ...programs.stepwise import Making
+from ...text.nearest_texts import NearestTexts
 from ...text.passages import passages
 from ...text.terms import terms
 
@@ -24,24 +23,12 @@ class Passages:
 
     def __init__(self, texts: Sequence[str]) -> None:
         """Index texts by their content words."""
-        self.texts, self._index = tuple(texts), bm25s.BM25()
-        words = [terms(text) or [""] for text in texts]
-        self._index.index(words, show_progress=False, leave_progress=False)
+        self.texts = tuple(texts)
+        self._nearest = NearestTexts([terms(text) for text in texts])
 
     def search(self, query: str, limit: int = 5) -> list[str]:
         """Return at most ``limit`` passages that share a word with the query, the nearest first."""
-        query_terms = terms(query)
-        if not query_terms:
-            return []
-        limit = min(limit, len(self.texts))
-        places, scores = self._index.retrieve(
-            [query_terms], k=limit, show_progress=False, leave_progress=False
-        )
-        nearest = []
-        for place, score in zip(places[0], scores[0], strict=True):
-            if score > 0:
-                nearest.append(self.texts[place])
-        return nearest
+        return [self.texts[near.place] for near in self._nearest.search(terms(query), limit)]
 
 
 @cache

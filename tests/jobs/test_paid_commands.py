@@ -216,6 +216,30 @@ def test_never_one_call_more_than_allowed_and_none_is_paid_twice(
     assert left(place) == files
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_failure_that_ends_it_says_what_is_kept_and_nothing_is_paid_twice(
+    name: str, serve: Callable[..., Any], tmp_path: Path, no_waiting: None, fake_key: str, monkeypatch: Any
+) -> None:
+    paid = Paid(name, serve, tmp_path, monkeypatch)
+    requests, whole, files = paid.whole()
+    place, server = paid.at("cut"), paid.server
+    answered = requests // 2
+    server.faults = lambda number, body: "quota" if number >= answered else None
+    ended = paid.run()
+    assert ended.code == 1
+    assert ended.lines[-1].startswith("error: [openai/")
+    assert f"; {answered} paid answers are kept in " in ended.lines[-1]
+    assert ended.lines[-1].endswith(
+        "; check the account's credit and quota, then add --resume to go on without paying again"
+    )
+    refused = server.count - answered
+    server.faults = {}
+    done = paid.run("--resume")
+    assert (done.code, server.count - refused) == (whole.code, requests), done.err
+    assert plain(done.json) == plain(whole.json)
+    assert left(place) == files
+
+
 def test_what_an_assessment_failed_on_is_counted_and_asked_again(
     serve: Callable[..., Any], no_waiting: None, fake_key: str
 ) -> None:
