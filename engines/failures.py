@@ -435,7 +435,8 @@ class Breaker:
         if self._failed_in_a_row >= _MOST_FAILED_IN_A_ROW:
             raise ModelError(
                 f"{self._failed_in_a_row} answers in a row failed: {why}",
-                hint="check the model's server, ask it less (--rpm, --concurrency), and start again with --resume",
+                hint="check the model's server, ask it less (--rpm, --concurrency) or wait longer for an answer "
+                "(--timeout), and start again with --resume",
             )
 
 

@@ -64,7 +64,8 @@ def test_a_burst_of_faults_loses_no_row(provider: str, fault: str) -> None:
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_a_server_that_does_not_answer_is_asked_again(provider: str) -> None:
     with Counterpart(wire=WIRES[provider], answers=answer, faults=(burst("hang", requests=2),)) as part:
-        found = asker(part, timeout=0.5).ask_all(CASES[:ROWS])
+        # LiteLLM, which asks Azure, may take longer than half a second where other tests run.
+        found = asker(part, timeout=5.0 if provider == "azure" else 0.5).ask_all(CASES[:ROWS])
     assert [verdict.status for verdict in found] == ["verdict"] * ROWS
 
 

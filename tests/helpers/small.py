@@ -6,8 +6,9 @@ import io
 import json
 import shlex
 import signal
+import sqlite3
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -159,6 +160,20 @@ def new_rows(count: int, first: int = 0) -> list[dict[str, Any]]:
 def tree(folder: Path) -> dict[str, bytes]:
     """Return every file below ``folder`` with its content."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def comparable_files(folder: Path, without_changing: Callable[[Any], Any]) -> dict[str, Any]:
+    """Return every file without what every start changes; of the answers that are kept, which calls they are of."""
+    files: dict[str, Any] = {}
+    for name, content in tree(folder).items():
+        if name.endswith(".json"):
+            files[name] = without_changing(json.loads(content))
+        elif name.endswith("answers.sqlite"):
+            with contextlib.closing(sqlite3.connect(folder / name)) as answers:
+                files[name] = sorted(answers.execute("SELECT call, text FROM answers"))
+        else:
+            files[name] = content
+    return files
 
 
 OWN = '''

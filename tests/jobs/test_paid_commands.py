@@ -3,7 +3,6 @@
 import io
 import json
 import random
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from loopback import answer
 from quiz import QUIZ, documents
 from quiz import answer as quizzing
 from scripted_runs import improving, token_alone
-from small import Done, claims, cli, killed, ok, read_jsonl, tree, write_jsonl
+from small import Done, claims, cli, comparable_files, killed, ok, read_jsonl, tree, write_jsonl
 from talks import conversing, docs, spoken
 
 IN_FLIGHT = 4
@@ -110,7 +109,7 @@ class Paid:
             assert seen["calls"][0] <= requests <= seen["calls"][1]
             assert (seen["tokens"][0] > 0, seen["cost"], "openai/x" in seen["unpriced"]) == (True, None, True)
         self.server.hits.clear()
-        return requests, done, left(place)
+        return requests, done, comparable_files(place, plain)
 
 
 def plain(data: Any) -> Any:
@@ -118,19 +117,6 @@ def plain(data: Any) -> Any:
     if isinstance(data, dict):
         return {name: plain(value) for name, value in data.items() if name not in CHANGING}
     return [plain(one) for one in data] if isinstance(data, list) else data
-
-
-def left(place: Path) -> dict[str, Any]:
-    """Return every file without what every start changes; of the answers that are kept, which calls they are of."""
-    content: dict[str, Any] = {}
-    for name, data in tree(place).items():
-        content[name] = data
-        if name.endswith(".json"):
-            content[name] = plain(json.loads(data))
-        elif name.endswith("answers.sqlite"):
-            with sqlite3.connect(place / name) as answers:
-                content[name] = sorted(answers.execute("SELECT call, text FROM answers"))
-    return content
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -170,7 +156,7 @@ def test_two_kills_and_a_resumption_are_one_run(
     # what had arrived at a kill was answered and kept, but for the requests in flight
     assert server.count - before <= requests - requests // 3 - requests // 4 + 2 * IN_FLIGHT
     assert plain(done.json) == plain(whole.json)
-    assert left(place) == files
+    assert comparable_files(place, plain) == files
     if name == "compile":  # a changed prompt wins, and nothing that was sent is missing on the card
         assert "quality=" in str(files["compiled/fect/1/program.json"])
         spent = done.json["spend"]["calls"] + done.json["spend"]["lost"]
@@ -194,7 +180,7 @@ def test_five_kills_at_random_and_a_resumption_are_one_run(
     assert done.code == whole.code, done.err
     assert requests <= server.count <= requests + 5 * IN_FLIGHT
     assert plain(done.json) == plain(whole.json)
-    assert left(place) == files
+    assert comparable_files(place, plain) == files
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name != "compile"])  # a search fits its limit
@@ -213,7 +199,7 @@ def test_never_one_call_more_than_allowed_and_none_is_paid_twice(
     done = paid.run("--max-calls", requests, "--resume")
     assert (done.code, server.count) == (whole.code, requests), done.err
     assert plain(done.json) == plain(whole.json)
-    assert left(place) == files
+    assert comparable_files(place, plain) == files
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -237,7 +223,7 @@ def test_a_failure_that_ends_it_says_what_is_kept_and_nothing_is_paid_twice(
     done = paid.run("--resume")
     assert (done.code, server.count - refused) == (whole.code, requests), done.err
     assert plain(done.json) == plain(whole.json)
-    assert left(place) == files
+    assert comparable_files(place, plain) == files
 
 
 def test_what_an_assessment_failed_on_is_counted_and_asked_again(

@@ -47,7 +47,8 @@ def test_a_limit_ends_it_and_resume_pays_nothing_twice(concurrency: int, serve: 
         ("quota", "check the account's credit and quota"),
         (
             "503",
-            "check the model's server, ask it less (--rpm, --concurrency), and start again with --resume",
+            "check the model's server, ask it less (--rpm, --concurrency) or wait longer for an answer "
+            "(--timeout), and start again with --resume",
         ),
     ],
 )
