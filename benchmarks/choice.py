@@ -156,7 +156,7 @@ def is_proven(world: World, prompt: int, *, by_swaps: bool) -> bool:
     constant = ('always "accept"', always)
     metric = resolve(JUDGE.metric, JUDGE.comparison)
     if by_swaps:
-        metric = replace(metric, by_t=False)
+        metric = replace(metric, test="swaps")
     proof = prove_improvement(basic, other, metric, JUDGE.comparison, constant=constant)
     return bool(proof.decision.verdict == "better")
 

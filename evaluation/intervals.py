@@ -180,16 +180,23 @@ def metric_interval(units: Units, metric: Metric) -> Interval:
     return jackknife.within(metric.low, metric.high)
 
 
-def difference_error(filled: Units, metric: Metric) -> float:
-    """Return the standard error over groups of the second system's value less the first's."""
+def difference_parts(filled: Units, metric: Metric) -> Floats:
+    """Return how far each block of groups (B,) moves the second system's value less the first's from its mean.
+
+    The squares of the parts add up to the square of the standard error over groups.
+    """
     weights = leaving_out(filled.groups)
     first, second = filled.halves
-    # (blocks,): without each block of groups
+    # (B,): without each block of groups
     differences = metric.resampled(second, weights) - metric.resampled(first, weights)
-    deviations = differences - differences.mean()
     blocks = len(differences)
     # This is how far groups vary: for a mean it is the spread of their swaps, but for the mean difference itself.
-    return float((blocks - 1) * np.sqrt((deviations**2).sum()) / blocks)
+    return np.asarray((differences.mean() - differences) * (blocks - 1) / blocks)
+
+
+def difference_error(filled: Units, metric: Metric) -> float:
+    """Return the standard error over groups of the second system's value less the first's."""
+    return float(np.sqrt((difference_parts(filled, metric) ** 2).sum()))
 
 
 def over_groups(sums: Floats, of: Ratio) -> Jackknife:

@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 
 from ..cases import Label
-from .metrics import SIDES, Metric, Ratio, Ratios, mean_parts, pair_sums
+from .metrics import SIDES, Metric, Ratio, Ratios, Test, mean_parts, pair_sums
 from .units import Bools, Floats
 
 
@@ -67,7 +67,10 @@ def confusion_metric(
         return cells[place[gold] * size + place[answered]]
 
     statistics = pair_sums(cell, replace(of, parts=parts), size * size)
-    return Metric(name=name, statistics=statistics, low=low, by_t=name in BY_T)
+    test: Test = "swaps"
+    if name in BY_T:
+        test = "t with pairs"
+    return Metric(name=name, statistics=statistics, low=low, test=test)
 
 
 def _of_positive(side: Ratio) -> Ratio:

@@ -16,7 +16,7 @@ import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final, Self, TypeAlias
+from typing import Any, Final, Literal, Self, TypeAlias
 
 import numpy as np
 import scipy
@@ -37,6 +37,8 @@ Sums: TypeAlias = Any
 """The summed vectors of each group, shape (G, d): an array, or a sparse one for counts of many distinct pairs."""
 ValueFunction: TypeAlias = Callable[[Sequence[Value], Sequence[Value]], float]
 """(gold, predicted), one entry per unit -> a number in [0, 1]."""
+Test: TypeAlias = Literal["swaps", "t with pairs", "t with an unseen error"]
+"""The test of two systems: swaps of whole groups, or a t-test over groups with one of two allowances for errors."""
 SumFunction: TypeAlias = Callable[[Floats], Floats]
 """(..., d) sums -> (...) values; a :class:`Ratio` also says how much each group counts."""
 
@@ -169,7 +171,9 @@ class Metric:
     higher_is_better: bool | None = True  # ``None`` for a metric without a better side
     draws: int = DRAWS  # swaps that a permutation test draws
     divisible: bool = True  # True where a unit may count by a fraction
-    by_t: bool = False  # True where the t-test over groups keeps its level (benchmarks/interval_coverage.py)
+    test: Test = (
+        "swaps"  # of two systems; a t-test where it keeps its level (benchmarks/interval_coverage.py)
+    )
 
     def oriented(self, value: float) -> float:
         """Return a value of the metric turned so that more is better: itself, or its negative for an error."""

@@ -14,6 +14,9 @@ from .units import Floats, Ints, Units
 
 _WELL_SEEN_GROUPS = 5
 """Groups with units of a stratum, from which on the absence of an error begins to say that it is rare."""
+_LEAST_SHARE = 0.7
+"""The share of the largest possible error that one system's unseen error counts for at least. Less lets judges that
+rarely err far pass for better too often (benchmarks/interval_coverage.py)."""
 _MOST_PAIRS = 500
 """The most pairs of gold and answer of which one unit each is moved."""
 _UNITS_AT_ONCE = 64  # units that are moved in one product of arrays
@@ -28,17 +31,25 @@ def largest_moves(filled: Units, metric: Metric) -> Floats:
 
 
 def unseen_weight(filled: Units, metric: Metric) -> float:
-    """Return the largest move of a metric by an error that was not seen, over all strata of gold."""
+    """Return the largest move of a metric by an error of either system that was not seen, over all strata of gold."""
+    return _unseen_move(filled, _moves_by_stratum(filled, metric), least=0.5)
+
+
+def unseen_error(system: Units, metric: Metric) -> float:
+    """Return the largest move of a metric by an error of one system that was not seen, over all strata of gold."""
+    return _unseen_move(system, _moves_by_stratum(system, metric), least=_LEAST_SHARE)
+
+
+def _unseen_move(filled: Units, moves: "_StratumMoves", *, least: float) -> float:
+    """Return the move by an unseen error, at least a share of the largest possible one of all strata."""
     # An error in a stratum that many groups hold would have been seen, so an unseen error there counts as the largest
-    # error that occurred. In a stratum that few groups hold it counts as the largest possible error. The result is
-    # never less than half of the largest possible error of all strata.
-    moves = _moves_by_stratum(filled, metric)
+    # error that occurred. In a stratum that few groups hold it counts as the largest possible error.
     stratum_and_group = np.unique(np.stack([moves.stratum, filled.group]), axis=1)
     groups_of_stratum = np.bincount(stratum_and_group[0], minlength=len(moves.possible))
     doubt = np.minimum(1.0, _WELL_SEEN_GROUPS / groups_of_stratum)
     unseen = np.maximum(0.0, moves.possible - moves.occurred)
     largest = float((moves.occurred + unseen * doubt).max())
-    return max(largest, float(moves.possible.max()) / 2.0)
+    return max(largest, least * float(moves.possible.max()))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -51,14 +62,14 @@ class _StratumMoves:
 
 
 def _moves_by_stratum(filled: Units, metric: Metric) -> _StratumMoves:
-    """Return the largest moves of a metric by one unit of each stratum, over the answers of both systems."""
+    """Return the largest moves of a metric by one unit of each stratum, over the answers of one system or of two."""
     gold_codes, code_place = np.unique(filled.gold, return_inverse=True)
     strata = np.array([filled.kind.stratum(filled.values[code]) for code in gold_codes])
     names, stratum = np.unique(strata[code_place], return_inverse=True)
     possible = np.zeros(len(names))
     occurred = np.zeros(len(names))
-    first, second = filled.halves
-    for answers in (first.predicted[0], second.predicted[0]):
+    first_of_each = sorted({0, len(filled.predicted) // 2})  # of repeats, the first of each system
+    for answers in filled.predicted[first_of_each]:
         units = _different_units(filled.gold, answers)
         moves = _measure_moves(filled.apart, metric, answers, units)
         np.maximum.at(possible, stratum[units], moves.possible)

@@ -1,7 +1,7 @@
 """Two systems on the same rows: one test, which gives the decision and the interval beside it.
 
-A metric of closed labels has the t-test over groups (:mod:`.clustered_t`) where there are groups enough for the level
-and none holds more than half of the units. Everything else has the permutation of whole groups (:mod:`.permutation`).
+Most metrics have a t-test over groups (:mod:`.clustered_t`) where there are groups enough for the level and none holds
+more than half of the units. Everything else has the permutation of whole groups (:mod:`.permutation`).
 The interval holds the true differences that the same test does not reject, so it excludes 0 exactly where a difference
 is shown. Units corrected and broken (McNemar 1947) describe, and decide nothing.
 """
@@ -163,9 +163,9 @@ def run_test(units: Units, metric: Metric, *, seed: int, level: float) -> Paired
     """Test two systems, the first and the second half of the answer sets, for a decision at a one-sided level."""
     enough_groups = units.groups >= fewest_groups(level)
     one_giant = 2 * int(units.sizes.max(initial=0)) > len(units.gold)
-    if metric.by_t and enough_groups and not one_giant:
+    if metric.test != "swaps" and enough_groups and not one_giant:
         test = ClusteredT.of(units, metric)
-        if test.error > 0.0:
+        if min(test.gains.error, test.losses.error) > 0.0:
             return test
     return permute(units, metric, seed=seed)
 

@@ -56,7 +56,9 @@ def metrics_of_scores(low: float, high: float, *, whole: bool, top: str) -> Mapp
     if top:
         at_the_top = pair_means(lambda gold, value: float(value >= high))
         metrics.append(Metric(name=top, statistics=at_the_top, higher_is_better=None))
-    return MappingProxyType({metric.name: metric for metric in metrics})
+    return MappingProxyType(
+        {metric.name: replace(metric, test="t with an unseen error") for metric in metrics}
+    )
 
 
 def _error_metric(name: str, power: int, width: float) -> Metric:

@@ -1,5 +1,6 @@
-"""The t-test over groups: against scipy, its pair of units, when it is taken, and that it keeps its level."""
+"""The t-test over groups: against scipy, its added units, its skewness, when it is taken, and its level."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jurist.evaluation.closed_labels import ClosedLabels
-from jurist.evaluation.clustered_t import LEAST_P, ClusteredT
+from jurist.evaluation.clustered_t import LEAST_P, ClusteredT, OneSidedT
 from jurist.evaluation.metrics import own_metric
 from jurist.evaluation.paired import compare_pair, run_test
 from jurist.evaluation.permutation import Permutation
@@ -104,13 +105,12 @@ def test_it_is_taken_where_it_keeps_its_level(
     assert isinstance(test, ClusteredT if is_t else Permutation)
 
 
-def test_functions_of_ones_own_and_scores_are_swapped() -> None:
+def test_functions_of_ones_own_are_swapped() -> None:
     def f1(gold: str, predicted: str) -> float:
         return float(gold == predicted)
 
     units = units_of("yn" * 12, "yyny" * 6, "yn" * 12, SIX_GROUPS)
     assert isinstance(run_test(units, own_metric(f1, {}), seed=0, level=0.025), Permutation)
-    assert not Scores(1, 5).metrics["mae"].by_t
 
 
 def test_a_rare_class_without_an_error_makes_nothing_sure() -> None:
@@ -126,4 +126,104 @@ def test_no_p_is_below_that_of_random_swaps() -> None:
     test = ClusteredT.of(units, KIND.metrics["accuracy"])
     assert (test.better, test.worse) == (LEAST_P, pytest.approx(1.0))
     assert test.gains.bound(LEAST_P) == -np.inf
-    assert replace(test, gain=0.0).better == 0.5
+    assert replace(test, gains=replace(test.gains, difference=0.0)).better == 0.5
+
+
+FIVE = Scores(1, 5, whole=True)
+
+
+def units_of_scores(gold: Sequence[int], first: Sequence[int], second: Sequence[int]) -> Units:
+    """Return scores from 1 to 5, each unit a group of its own."""
+    return Units(
+        kind=FIVE,
+        values=(1, 2, 3, 4, 5),
+        gold=np.array(gold) - 1,
+        predicted=np.array([first, second]) - 1,
+        group=np.arange(len(gold)),
+        groups=len(gold),
+    )
+
+
+def draw_scores(seed: int, count: int = 40) -> Units:
+    """Return the scores of two judges, with errors of 1.1 and of 0.7."""
+    rng = np.random.default_rng(seed)
+    gold = rng.integers(1, 6, count)
+    noise = rng.normal(size=(2, count)) * np.array([[1.1], [0.7]])
+    first, second = np.clip(np.rint(gold + noise), 1, 5).astype(int)
+    return units_of_scores(gold.tolist(), first.tolist(), second.tolist())
+
+
+@given(st.integers(0, 10**6), st.sampled_from(FIVE.choosable))
+def test_the_interval_of_scores_excludes_no_difference_exactly_where_one_is_shown(
+    seed: int, name: str
+) -> None:
+    units = draw_scores(seed)
+    turned_units = units.answering(units.predicted[::-1])
+    for level in (0.025, 0.3):
+        paired = compare_pair(units, FIVE.metrics[name], seed=0, tested=level)
+        assert isinstance(paired.test, ClusteredT)
+        ends = paired.interval
+        signs = {"better": 1, "worse": -1, None: 0}
+        sign = signs[paired.direction]
+        if not paired.higher_is_better:
+            sign = -sign
+        assert (ends.low > 0.0) == (sign == 1)
+        assert (ends.high < 0.0) == (sign == -1)
+        assert ends.low <= paired.difference <= ends.high
+        turned = compare_pair(turned_units, FIVE.metrics[name], seed=0, tested=level)
+        assert turned.test.better == pytest.approx(paired.test.worse)
+        assert turned.test.worse == pytest.approx(paired.test.better)
+
+
+@given(st.floats(-1.0, 8.0), st.floats(0.0, 1.0), st.integers(2, 200))
+def test_a_skewed_statistic_has_the_p_of_the_quantile_that_is_corrected_to_it(
+    quantile: float, skewness: float, degrees: int
+) -> None:
+    statistic = quantile + skewness * (1 + 2 * quantile**2) / 6
+    test = OneSidedT(difference=3.0 * statistic, error=3.0, degrees=degrees, skewness=skewness)
+    assert test.p == pytest.approx(max(LEAST_P, scipy.stats.t.sf(quantile, degrees)), rel=1e-6, abs=1e-9)
+
+
+@given(st.floats(-5.0, 5.0), st.floats(0.0, 1.0), st.floats(0.0, 1.0))
+def test_the_more_skewed_towards_losses_the_less_is_shown(
+    statistic: float, first: float, second: float
+) -> None:
+    less, more = sorted([first, second])
+    straight = OneSidedT(difference=statistic, error=1.0, degrees=30)
+    skewed = replace(straight, skewness=less)
+    more_skewed = replace(straight, skewness=more)
+    assert straight.p <= skewed.p + 1e-12
+    assert skewed.p <= more_skewed.p + 1e-12
+    assert straight.bound(0.025) >= skewed.bound(0.025) >= more_skewed.bound(0.025)
+
+
+def test_one_unseen_error_is_added_to_the_variance_and_to_the_skewness() -> None:
+    """Of 20 rows, scores of 3, the first judge is one off in ten; the second is always right."""
+    units = units_of_scores([3] * 20, [4, 3] * 10, [3] * 20)
+    test = ClusteredT.of(units, FIVE.metrics["mae"])
+    parts = np.array([1.0, 0.0] * 10) - 0.5
+    # As far off as an answer to a 3 can be, in 20 groups: a twentieth of 2, less for each of 20 groups with a 3.
+    unseen = max(2 / 20 * 5 / 20, 0.7 * 2 / 20)
+    variance = (parts**2).sum() / 20**2 * (19 / 20) ** 2 * (20 / 19) ** 2 + unseen**2
+    assert test.gains.difference == pytest.approx(0.5)
+    assert test.gains.error == pytest.approx(np.sqrt(variance), rel=0.03)
+    assert test.gains.skewness == pytest.approx(0.5 * unseen**3 / variance**1.5, rel=0.1)
+
+
+@pytest.mark.parametrize("rows", [40, 100])
+def test_a_judge_that_rarely_errs_far_is_not_better_than_one_that_often_errs_a_little(rows: int) -> None:
+    """One in 33 scores is as far off as can be; or 8 in 100 are one off: the same mean error in the long run."""
+    rng = np.random.default_rng(rows)
+    runs = 200
+    shown = 0
+    for _ in range(runs):
+        gold = rng.integers(1, 6, rows)
+        far = np.where(gold <= 3, 5, 1)
+        near = np.where(gold == 5, 4, gold + 1)
+        first = np.where(rng.random(rows) < 0.03 * np.abs(gold - far).mean(), near, gold)
+        second = np.where(rng.random(rows) < 0.03, far, gold)
+        test = ClusteredT.of(
+            units_of_scores(gold.tolist(), first.tolist(), second.tolist()), FIVE.metrics["mae"]
+        )
+        shown += test.better < 0.025
+    assert shown <= 0.05 * runs

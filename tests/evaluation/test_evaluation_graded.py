@@ -1,6 +1,7 @@
 """Scores and their errors in proofs and objectives: which way each of them points."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from measures import difference, noisy, permutation, rows_of
 from jurist.cases import Value
 from jurist.evaluation.contrasts import contrast
 from jurist.evaluation.measured import measure, objective_score, score_constant
+from jurist.evaluation.paired import run_test
 from jurist.evaluation.proof import prove_improvement
 from jurist.evaluation.rows import JudgedRow
 from jurist.evaluation.scale import Scale
@@ -59,19 +61,20 @@ def rows_of_single_units(gold: Sequence[Value], answers: Sequence[Value]) -> lis
 
 
 class ShownDifferences:
-    """How often the plain and the cautious permutation show a difference between two judges."""
+    """How often the plain permutation and the test of the proof show a difference between two judges."""
 
     def __init__(self, name: str, kind: Scale) -> None:
         self.name = name
         self.kind = kind
-        self.runs = self.plain = self.cautious = 0
+        self.runs = self.plain = self.proof = 0
 
     def count(self, first: list[JudgedRow], second: list[JudgedRow]) -> None:
         """Count the differences that are shown of two judges."""
         plain = permutation(first, second, self.name, self.kind, seed=self.runs, draws=399)
-        cautious = permutation(first, second, self.name, self.kind, seed=self.runs, draws=399, cautious=True)
+        metric = replace(self.kind.metrics[self.name], draws=399)
+        proof = run_test(encode(self.kind, first, second), metric, seed=self.runs, level=0.025)
         self.plain += min(plain.better, plain.worse) < 0.025
-        self.cautious += min(cautious.better, cautious.worse) < 0.025
+        self.proof += min(proof.better, proof.worse) < 0.025
         self.runs += 1
 
 
@@ -108,7 +111,7 @@ def test_rare_large_errors_against_frequent_small_ones_do_not_pass_for_sure(
         second = rows_of_single_units(gold, judge_scores(rng, gold, 0.0, near_rate))
         shown.count(first, second)
     assert shown.plain > 0.08 * shown.runs  # what the plain permutation says too often
-    assert shown.cautious <= 0.05 * shown.runs
+    assert shown.proof <= 0.05 * shown.runs
 
 
 RATE_OF_LABEL = {"rare": 0.03, "some": 0.3, "most": 0.6}
@@ -140,7 +143,7 @@ def test_a_rare_label_of_a_set_of_which_little_is_known_does_not_pass_for_sure()
         second = rows_of_single_units(golds, [judge_set(gold, 0.1, 0.52) for gold in golds])
         shown.count(first, second)
     assert shown.plain > 0.08 * shown.runs
-    assert shown.cautious <= 0.05 * shown.runs
+    assert shown.proof <= 0.05 * shown.runs
 
 
 @pytest.mark.parametrize("name", ["quadratic_kappa", "mae"])
@@ -157,9 +160,26 @@ def test_a_gain_in_well_known_scores_is_still_shown(name: str) -> None:
         gold = rng.integers(1, 6, 150)
         first = judge(gold, 1.1)
         second = judge(gold, 0.6)
-        test = permutation(first, second, name, FIVE, seed=run, draws=399, cautious=True)
+        test = run_test(encode(FIVE, first, second), FIVE.metrics[name], seed=run, level=0.025)
         shown += test.better < 0.025
     assert shown >= 0.7 * runs
+
+
+@pytest.mark.parametrize("name", ["quadratic_kappa", "mse"])
+def test_forty_rows_show_that_a_good_judge_is_better_than_a_constant(name: str) -> None:
+    """Most scores are high, so a judge's errors are far from those of a constant in a few rows only."""
+    rng = np.random.default_rng(4)
+    runs = 30
+    shown = 0
+    for run in range(runs):
+        gold = rng.choice([1, 2, 3, 4, 5], size=40, p=[0.1, 0.15, 0.2, 0.25, 0.3])
+        scores = np.clip(np.rint(gold + rng.normal(0, 0.5, len(gold))), 1, 5).astype(int)
+        compiled = rows_of_single_units(gold.tolist(), scores.tolist())
+        constant = rows_of_single_units(gold.tolist(), [int(np.median(gold))] * 40)
+        proof = prove_improvement(constant, compiled, name, FIVE, constant=("always 4", constant), seed=run)
+        assert proof.decision.constant is not None
+        shown += proof.decision.constant.direction == "better"
+    assert shown >= 0.8 * runs
 
 
 def test_a_constant_answer_has_no_interval_where_its_value_cannot_vary() -> None:
