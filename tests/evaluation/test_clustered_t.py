@@ -181,7 +181,12 @@ def test_a_skewed_statistic_has_the_p_of_the_quantile_that_is_corrected_to_it(
 ) -> None:
     statistic = quantile + skewness * (1 + 2 * quantile**2) / 6
     test = OneSidedT(difference=3.0 * statistic, error=3.0, degrees=degrees, skewness=skewness)
-    assert test.p == pytest.approx(max(LEAST_P, scipy.stats.t.sf(quantile, degrees)), rel=1e-6, abs=1e-9)
+    level = scipy.stats.t.sf(quantile, degrees)
+    assert test.p == pytest.approx(max(LEAST_P, level), rel=1e-6, abs=1e-9)
+    if level > LEAST_P:
+        assert test.bound(level) == pytest.approx(
+            0.0, abs=1e-6
+        )  # the supposed difference that is just rejected
 
 
 @given(st.floats(-5.0, 5.0), st.floats(0.0, 1.0), st.floats(0.0, 1.0))
@@ -201,13 +206,25 @@ def test_one_unseen_error_is_added_to_the_variance_and_to_the_skewness() -> None
     """Of 20 rows, scores of 3, the first judge is one off in ten; the second is always right."""
     units = units_of_scores([3] * 20, [4, 3] * 10, [3] * 20)
     test = ClusteredT.of(units, FIVE.metrics["mae"])
-    parts = np.array([1.0, 0.0] * 10) - 0.5
-    # As far off as an answer to a 3 can be, in 20 groups: a twentieth of 2, less for each of 20 groups with a 3.
-    unseen = max(2 / 20 * 5 / 20, 0.7 * 2 / 20)
-    variance = (parts**2).sum() / 20**2 * (19 / 20) ** 2 * (20 / 19) ** 2 + unseen**2
+    parts = (np.array([1.0, 0.0] * 10) - 0.5) / 20
+    # The answer to a 3 can be 2 off, which is a tenth of the mean error. All 20 groups have a 3, and no error was seen:
+    # a quarter of that would do, but the least share is 0.7.
+    unseen = 0.7 * 2 / 20
+    variance = (parts**2).sum() + unseen**2
     assert test.gains.difference == pytest.approx(0.5)
-    assert test.gains.error == pytest.approx(np.sqrt(variance), rel=0.03)
-    assert test.gains.skewness == pytest.approx(0.5 * unseen**3 / variance**1.5, rel=0.1)
+    assert test.gains.error == pytest.approx(np.sqrt(variance))
+    assert test.gains.skewness == pytest.approx(0.5 * unseen**3 / variance**1.5)
+
+
+def test_the_unseen_error_is_that_of_the_judge_that_gains() -> None:
+    """The first judge takes a 1 for a 5 once, the second is always right; ten rows each have a 1 and a 3."""
+    gold = [1] * 10 + [3] * 10
+    test = ClusteredT.of(units_of_scores(gold, [5, *gold[1:]], gold), FIVE.metrics["mae"])
+    gain = 4 / 20
+    seen_variance = (gain - gain / 20) ** 2 + 19 * (gain / 20) ** 2
+    # An error of 4 moves the mean error by 0.2. It occurred in the first; in the second 0.7 of it counts.
+    assert test.gains.error == pytest.approx(np.sqrt(seen_variance + (0.7 * gain) ** 2))
+    assert test.losses.error == pytest.approx(np.sqrt(seen_variance + gain**2))
 
 
 @pytest.mark.parametrize("rows", [40, 100])
