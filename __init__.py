@@ -28,6 +28,7 @@ MODULES = {
     "Compiled": "jobs.compiling",
     "Generator": "programs.generator",
     "Gold": "gold.goldset",
+    "Interrupted": "errors",
     "Judge": "programs.judge",
     "JuristError": "errors",
     "LabelSet": "programs.answers.whole",

@@ -3,6 +3,7 @@
 from .cases import Case as Case
 from .engines.meter import Budget as Budget
 from .engines.models import Model as Model
+from .errors import Interrupted as Interrupted
 from .errors import JuristError as JuristError
 from .errors import StoppedError as StoppedError
 from .evaluation.checked_items import Check as Check

@@ -21,7 +21,14 @@ from typing import Any, NoReturn
 from .arguments.command import Parser, add_commands, load_command, say
 from .arguments.commands import GROUPS, SECTIONS, all_commands, commands_beside
 from .arguments.completion import SHELLS, completion_script
-from .errors import JuristError, StoppedError, answering_command_line, has_begun_paid_work, system_message
+from .errors import (
+    STANDARD_OUTPUT,
+    Interrupted,
+    JuristError,
+    answering_command_line,
+    has_begun_paid_work,
+    system_message,
+)
 
 _EPILOG = """\
 examples:
@@ -95,21 +102,21 @@ def _main(argv: Sequence[str] | None, owns_process: bool) -> int:
             )
         run = load_command(arguments.command, owns_process=owns_process)
         return run(arguments)
-    except StoppedError as stop:
-        if stop.signal:
-            say(str(stop))
-        else:
-            say(f"error: {stop}")
+    except Interrupted as stop:
+        say(str(stop))
         return stop.exit_code
     except JuristError as error:
         say(f"error: {error}")
         return error.exit_code
     except OSError as error:
-        # Mostly of standard output. If its reader (head, less) went away, there is nothing to say.
-        if not isinstance(error, BrokenPipeError):
-            say(f"error: {error.filename or 'standard output'}: {system_message(error)}")
-        # What it still holds cannot be written either: keep Python from trying, and complaining, at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        is_of_output = error.filename == STANDARD_OUTPUT
+        # If the reader of standard output (head, less) went away, there is nothing to say.
+        if not (is_of_output and isinstance(error, BrokenPipeError)):
+            place = error.filename or type(error).__name__
+            say(": ".join(filter(None, ("error", str(place), system_message(error)))))
+        if is_of_output and owns_process:
+            # What it still holds cannot be written either: keep Python from trying, and complaining, at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 
 

@@ -11,6 +11,7 @@ import inspect
 import re
 import shlex
 import signal
+import sys
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -385,18 +386,27 @@ class JuristError(Exception):
     exit_code = 1
 
     def __init__(self, message: str, *, hint: str = "") -> None:
-        self.message = printable(in_words_of_caller(" ".join(message.split())))
-        self.hint = printable(in_words_of_caller(" ".join(hint.split())))
-        text = self.message
-        if self.hint:
-            if not text.endswith(".."):
-                text = text.removesuffix(".")
-            text += f"; {self.hint}"
-        super().__init__(text)
+        self.message = _in_one_line(message)
+        self.hint = _in_one_line(hint)
+        super().__init__(_with_hint(self.message, self.hint))
 
     def _render_traceback_(self) -> list[str]:
         """Return the one line that a notebook shows of it."""
         return [f"{type(self).__name__}: {self}"]
+
+
+def _in_one_line(text: str) -> str:
+    """Return a message or a hint on one line, in the words of its reader."""
+    return printable(in_words_of_caller(" ".join(text.split())))
+
+
+def _with_hint(message: str, hint: str) -> str:
+    """Return a message with its hint behind it, which may be empty."""
+    if not hint:
+        return message
+    if not message.endswith(".."):
+        message = message.removesuffix(".")
+    return f"{message}; {hint}"
 
 
 class UsageError(JuristError):
@@ -480,18 +490,30 @@ class ArtifactError(JuristError):
 
 
 class StoppedError(JuristError):
-    """The work was stopped before its end, by a limit or by a signal; what was paid is kept.
+    """A limit stopped the work before its end; what was paid is kept."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C or another signal stopped the work; what was paid is kept. ``except Exception`` does not catch it.
+
+    ``str(error)`` is one line: the problem, then the hint. A notebook shows that line.
 
     Args:
         message: why, and where what was paid is kept.
         hint: how to go on.
-        signal: the number of the signal that stopped it: the exit code is then 128 more (130 after Ctrl-C).
+        signal: the number of the signal; the exit code is 128 more (130 after Ctrl-C).
     """
 
-    def __init__(self, message: str, *, hint: str = "", signal: int | None = None) -> None:
-        self.signal = signal
-        self.exit_code = 1 if signal is None else 128 + signal
-        super().__init__(message, hint=hint)
+    def __init__(self, message: str, *, hint: str = "", signal: int = signal.SIGINT) -> None:
+        self.message = _in_one_line(message)
+        self.hint = _in_one_line(hint)
+        self.signal = int(signal)
+        self.exit_code = 128 + self.signal
+        super().__init__(_with_hint(self.message, self.hint))
+
+    def _render_traceback_(self) -> list[str]:
+        """Return the one line that a notebook shows of it."""
+        return [f"{type(self).__name__}: {self}"]
 
 
 class AnswerPending(BaseException):
@@ -542,6 +564,19 @@ def system_message(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 
+STANDARD_OUTPUT = "standard output"
+
+
+@contextmanager
+def writing_standard_output() -> Iterator[None]:
+    """Name standard output in an ``OSError`` of the block, which does nothing but write there."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = STANDARD_OUTPUT
+        raise
+
+
 @contextmanager
 def importing_extra(name: str) -> Iterator[None]:
     """Guard the imports within the block: a missing package raises ``JuristError`` with the extra that installs it."""
@@ -555,7 +590,6 @@ def importing_extra(name: str) -> Iterator[None]:
 _ACCEPTED_TYPES: Mapping[object, Any] = {
     int: Integral,
     float: Real,
-    bool: object,
     Sequence: Iterable,
     tuple: list | tuple,
 }
@@ -569,7 +603,7 @@ _in_public_call: ContextVar[bool] = ContextVar("_in_public_call", default=False)
 def checked(function: Callable[P, R]) -> Callable[P, R]:
     """Return a public function that raises ``UsageError`` for an unknown argument, or a value of another type.
 
-    In Python it ends with ``StoppedError`` at Ctrl-C, whatever it is doing; the command line says so itself.
+    In Python it ends with ``Interrupted`` at Ctrl-C, whatever it is doing; the command line says so itself.
     """
     parameters = list(inspect.signature(function).parameters)
 
@@ -587,11 +621,13 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         token = _in_public_call.set(True)
         try:
             return function(*args, **kwargs)
+        except Interrupted:
+            raise
         except KeyboardInterrupt:
             message = "stopped by Ctrl-C"
             if not _Caller.has_begun_work:
                 message += "; no model was asked and nothing was paid"
-            raise StoppedError(message, hint="run the same command again", signal=signal.SIGINT) from None
+            raise Interrupted(message, hint="run the same command again") from None
         finally:
             _in_public_call.reset(token)
 
@@ -609,6 +645,8 @@ def check_types(definition: Callable[..., object], values: Mapping[str, object])
 def _words_of(kind: Any) -> str:
     """Return an annotated type in words."""
     number, *others = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
+    if kind is bool:
+        return "True or False"
     if get_origin(number) is not Annotated:
         return re.sub(r"[a-z_]+[.]", "", inspect.formatannotation(kind))
     _, limit = get_args(number)
@@ -646,12 +684,20 @@ def _fits(value: object, kind: Any) -> bool:
         return value in parts
     if origin is Any or getattr(origin, "_is_protocol", False):
         return True
+    if origin is bool:
+        return isinstance(value, bool) or _is_numpy_bool(value)
     if not isinstance(value, _ACCEPTED_TYPES.get(origin, origin)):
         return False
     members = value.values() if isinstance(value, Mapping) else value
     if origin in (Mapping, Sequence) and isinstance(members, Collection):
         return all(_fits(member, parts[-1]) for member in members)
     return True
+
+
+def _is_numpy_bool(value: object) -> bool:
+    """Whether a value is a truth value of numpy, which nobody has imported unless there is one."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, numpy.bool_)
 
 
 def plural(count: int, name: str, several: str = "") -> str:

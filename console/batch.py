@@ -10,7 +10,7 @@ from typing import Any
 
 from ..arguments.run import CollectOptions, StatusOptions, SubmitOptions
 from ..engines.models import Model, key_of
-from ..errors import CheckpointError, JuristError, StoppedError, UsageError, signal_name
+from ..errors import CheckpointError, Interrupted, JuristError, StoppedError, UsageError, signal_name
 from ..jobs.estimate import is_free
 from ..keeping.loading import LoadedJudge
 from ..report.scores import spend_in, taken_words
@@ -213,12 +213,12 @@ def _batch_hints(output: Path) -> Iterator[None]:
 
     try:
         yield
-    except (StoppedError, KeyboardInterrupt) as stop:
-        number = stop.signal if isinstance(stop, StoppedError) else SIGINT
-        why = str(stop)
-        if number:
-            why = f"stopped by {signal_name(number)}"
-        raise StoppedError(why, hint=f"{command()} goes on", signal=number) from None
+    except StoppedError as stop:
+        raise StoppedError(str(stop), hint=f"{command()} goes on") from None
+    except KeyboardInterrupt as stop:
+        number = stop.signal if isinstance(stop, Interrupted) else SIGINT
+        why = f"stopped by {signal_name(number)}"
+        raise Interrupted(why, hint=f"{command()} goes on", signal=number) from None
     except JuristError as error:
         words = "start again with --resume"
         if words not in error.hint:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeAlias, Union
 
 from ..arguments.groups import Form
-from ..errors import UsageError, printable
+from ..errors import UsageError, printable, writing_standard_output
 from ..report.render import escape_markdown, fold_text, render_markdown, render_text
 from ..report.table import Table
 
@@ -74,8 +74,10 @@ def result_stream() -> TextIO:
 def print_result(result: Result, form: Form) -> None:
     """Print a result on standard output and its notes on standard error; nothing waits for a key."""
     # A pager would hide the decision and the next step behind a key, and wait for ever where nobody presses one.
-    sys.stdout.write(result_text(result, form))
-    sys.stdout.flush()
+    text = result_text(result, form)
+    with writing_standard_output():
+        sys.stdout.write(text)
+        sys.stdout.flush()
     print_notes(*result.notes)
 
 
@@ -147,7 +149,8 @@ def write_text(text: str, path: str | None) -> None:
         UsageError: the file cannot be written.
     """
     if path in (None, "-"):
-        result_stream().write(_ended_line(text))
+        with writing_standard_output():
+            result_stream().write(_ended_line(text))
         return
     target = Path(str(path))
     try:

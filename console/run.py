@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any
 from ..arguments.run import JoinOptions, JudgedRows, RunOptions
 from ..engines.ledger import Spend
 from ..engines.meter import Budget
-from ..errors import CheckpointError, GoldError, JuristError, StoppedError, UsageError, plural, signal_name
+from ..errors import (
+    CheckpointError,
+    GoldError,
+    Interrupted,
+    JuristError,
+    StoppedError,
+    UsageError,
+    plural,
+    signal_name,
+)
 from ..gold.new_rows import Source
 from ..gold.sources import can_be_read_again
 from ..jobs.estimate import CostEstimate, is_free
@@ -134,7 +143,7 @@ def _run_on_ray(
         begin(earlier_files + [path for path in paths if path.is_file()])
         with _keep_unjoined(folder, paths):
             ends = judged_on_ray(works, folder, on_row=on_row)
-            _raise_first([end for end in ends if isinstance(end, JuristError)], folder.parent)
+            _raise_first([end for end in ends if isinstance(end, JuristError | Interrupted)], folder.parent)
             for path in paths:
                 path.touch()  # nothing of it was judged before a limit
             left_out = _keep_left_out(output, earlier_files, paths)
@@ -169,14 +178,14 @@ def _check_ray_options(options: RunOptions) -> None:
             raise UsageError(f"{name} does not go with --engine ray", hint="leave one of them out")
 
 
-def _raise_first(errors: Sequence[JuristError], folder: Path) -> None:
+def _raise_first(errors: Sequence[JuristError | Interrupted], folder: Path) -> None:
     """Raise first that a shard could not be judged at all, then that some were stopped."""
     if not errors:
         return
-    error = min(errors, key=lambda error: isinstance(error, StoppedError))
-    if not isinstance(error, StoppedError) or error.signal is None:
+    error = min(errors, key=lambda error: isinstance(error, StoppedError | Interrupted))
+    if not isinstance(error, Interrupted):
         raise error
-    raise StoppedError(
+    raise Interrupted(
         f"stopped by {signal_name(error.signal)}; what was paid for is kept in {folder}",
         hint="add --resume to go on without paying again",
         signal=error.signal,

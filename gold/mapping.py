@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..cases import Label
-from ..errors import GoldError, UsageError, suggest_name
+from ..errors import GoldError, UsageError, check_types, suggest_name
 from ..evaluation.votes import Rule
 from ..programs.judge import MISSING, NO_TEXT, hint_for_missing, hint_for_structure
 from ..text.turns import as_text
@@ -49,6 +49,9 @@ class RowMapping:
     raters: Sequence[str] = ()
     merge: Rule | None = None
     keep_groups: bool = False
+
+    def __post_init__(self) -> None:
+        check_types(RowMapping, {"keep_groups": self.keep_groups})
 
     @classmethod
     def of_json(cls, parts: Mapping[str, Mapping[str, Any]]) -> RowMapping:

@@ -531,7 +531,8 @@ def assess(
     Raises:
         GoldError: the benchmark or the calibration cannot be read.
         UsageError: the judge does not label such replies, or an argument does not apply to this benchmark.
-        StoppedError: a signal, or a limit; paid answers are kept.
+        StoppedError: a limit; paid answers are kept.
+        Interrupted: a signal; they are kept, too.
         ModelError: a model cannot be used at all.
     """
     opened = open_store(store)

@@ -217,7 +217,8 @@ def compile(
     Raises:
         TooFewGroupsError: nothing can be shown on the sealed test, and nothing was spent; ``anyway`` goes on.
         GoldError: the gold cannot be used. OptimizerError: the budget is too small for one pass.
-        ModelError: the model cannot be used at all. StoppedError: a signal, or a limit before the proof was done.
+        ModelError: the model cannot be used at all. StoppedError: a limit before the proof was done.
+        Interrupted: a signal.
     """
     place: Asking = {"surface": surface, "store": store, "resume": resume, "fresh": fresh}
     reading: Asking = {"mapping": mapping, "raters": raters, "merge": merge}

@@ -586,7 +586,8 @@ def generate(
         GoldError: the documents cannot be read.
         UsageError: a setting does not apply to this generator, or the output cannot be used.
         CheckpointError: the output is of another job.
-        StoppedError: a signal, or a limit; paid answers are kept.
+        StoppedError: a limit; paid answers are kept.
+        Interrupted: a signal; they are kept, too.
         ModelError: a model cannot be used at all.
     """
     opened = open_store(store)

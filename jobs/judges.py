@@ -10,7 +10,7 @@ import dspy
 
 from ..engines.meter import Budget
 from ..engines.models import Model
-from ..errors import StoppedError, UsageError, checked
+from ..errors import Interrupted, StoppedError, UsageError, checked
 from ..gold.mapping import MappingLike, make_mapping
 from ..gold.new_rows import Source
 from ..keeping.artifacts import Store
@@ -261,7 +261,8 @@ def run(
         The counts of the run.
 
     Raises:
-        StoppedError: Ctrl-C or a limit; the lines so far are kept.
+        StoppedError: a limit; the lines so far are kept.
+        Interrupted: Ctrl-C; they are kept, too.
         GoldError: the rows cannot be read, or none can be used.
         UsageError: the output cannot be used.
         CheckpointError: the output is of another run, or unfinished.
@@ -286,5 +287,7 @@ def run(
     if summary.stopped:
         message = f"{summary.stop_words}; what was judged is in {output}"
         hint = "the same call judges the rows that are left"
-        raise StoppedError(message, hint=hint, signal=summary.signal)
+        if summary.signal is not None:
+            raise Interrupted(message, hint=hint, signal=summary.signal)
+        raise StoppedError(message, hint=hint)
     return summary

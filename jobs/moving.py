@@ -276,7 +276,7 @@ def move(
 
     Raises:
         ArtifactError: the version cannot be moved, or keeps no answers. GoldError: its gold set has changed.
-        ModelError: the model cannot be used at all. StoppedError: a signal, or a limit.
+        ModelError: the model cannot be used at all. StoppedError: a limit. Interrupted: a signal.
     """
     if surface is None:
         artifacts = open_store(store, trust=trust)

@@ -203,7 +203,7 @@ def refit(
 
     Raises:
         ArtifactError: the version cannot be fitted again, or its name does not mean it. GoldError: the gold is not
-            that of the card. StoppedError: a signal, or a limit.
+            that of the card. StoppedError: a limit. Interrupted: a signal.
     """
     artifacts = open_store(store, trust=trust)
     start = Start(root=artifacts.checkpoints, resume=resume, fresh=fresh)

@@ -16,7 +16,7 @@ from ..keeping.naming import compiled_judge_of
 from ..programs.judge import Judge
 from ..report.artifact import ArtifactReport
 from ..report.document import Document
-from ..report.judged import cascade_report, saved_report
+from ..report.judged import cascade_report, naming_broken_field, saved_report
 from ..report.page import as_page
 from ..report.results import is_result, result_report
 from ..runs.outputs import lines_in
@@ -121,9 +121,11 @@ def _saved_document(subject: object) -> Document | None:
         return None
     path = Path(subject)
     if path.suffix == ".json":
-        with suppress(OSError, ValueError):
+        data = None
+        with suppress(OSError, RecursionError, ValueError):  # what is no JSON may still be the lines of a run
             data = json.loads(path.read_bytes())
-            if is_result(data):
+        if is_result(data):
+            with naming_broken_field(path, "write it anew with jurist evaluate or compare"):
                 return result_report(data, path.name)
     return saved_report(path, (line for _, line in lines_in(path)))
 

@@ -135,7 +135,8 @@ def compare(
         JudgeError, ArtifactError: as :func:`load`.
         GoldError: the gold cannot be used.
         CheckpointError: there is an unfinished run, and ``resume=False``.
-        StoppedError: Ctrl-C or a limit; paid answers are kept.
+        StoppedError: a limit; paid answers are kept.
+        Interrupted: Ctrl-C; they are kept, too.
         ModelError: a model cannot be used at all.
     """
     how: dict[str, Any] = {"repeats": repeats, "column": by, "seed": seed}

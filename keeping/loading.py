@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
-from signal import SIGINT
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import dspy
@@ -16,7 +15,7 @@ from ..engines.channel import CallContext
 from ..engines.ledger import Spend
 from ..engines.model_names import same_model
 from ..engines.models import OFFLINE, Model, Reach, connect, reached
-from ..errors import GoneModelError, StoppedError, UsageError
+from ..errors import GoneModelError, Interrupted, UsageError
 from ..evaluation.rows import JudgedRow
 from ..evaluation.votes import Sampling
 from ..programs.asking import Asker
@@ -364,16 +363,14 @@ class LoadedJudge(Prompt):
 
         Raises:
             GoldError: a row is none, or an input is missing or ill-typed, with its number from 1.
-            ModelError: the model cannot be used at all. StoppedError: Ctrl-C; the replies so far are lost.
+            ModelError: the model cannot be used at all. Interrupted: Ctrl-C; the replies so far are lost.
         """
         try:
             cases = self._cases(rows)
             return self.for_cases(cases).verdicts(cases)
         except KeyboardInterrupt:
             hint = "jurist run keeps them in a file, and goes on there"
-            raise StoppedError(
-                "stopped by Ctrl-C; the replies so far are lost", hint=hint, signal=SIGINT
-            ) from None
+            raise Interrupted("stopped by Ctrl-C; the replies so far are lost", hint=hint) from None
 
     async def abatch(self, rows: Any) -> list[Verdict]:
         """Judge many rows, as :meth:`batch` does, inside a running event loop."""

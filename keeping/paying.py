@@ -32,6 +32,7 @@ from ..engines.pace import Pace
 from ..errors import (
     BudgetExhausted,
     CheckpointError,
+    Interrupted,
     ModelError,
     StoppedError,
     StopRequested,
@@ -277,7 +278,7 @@ class PaidJob:
             return ""
         return "raise the limit"
 
-    def _stopped_error(self, reason: str, signal: int | None = None) -> StoppedError:
+    def _stopped_error(self, reason: str, signal: int | None = None) -> StoppedError | Interrupted:
         """Return the error that ends stopped work: its message says what is kept, and its hint how to go on."""
         reasons = [reason]
         if self.no_answer_words:
@@ -297,7 +298,10 @@ class PaidJob:
             else:
                 reasons.append("no model was asked, nothing was paid and nothing is kept")
             hint = f"{first_step}run the same command again"
-        return StoppedError("; ".join(filter(None, reasons)), hint=hint, signal=signal)
+        message = "; ".join(filter(None, reasons))
+        if signal is not None:
+            return Interrupted(message, hint=hint, signal=signal)
+        return StoppedError(message, hint=hint)
 
     def _with_kept_answers(self, error: ModelError) -> ModelError:
         """Return the error of a model that ends the work; if answers were paid, it says that they are kept."""
@@ -475,7 +479,8 @@ def paying(work: Work, start: Start) -> Iterator[PaidJob]:
     """Start work, which limits and signals stop; its checkpoint is removed if it is complete or nothing was paid.
 
     Raises:
-        StoppedError: a limit or a signal stopped the work.
+        StoppedError: a limit stopped the work.
+        Interrupted: a signal stopped it.
     """
     begin_paid_work()
     is_new_store = start.root is not None and not start.root.parent.exists()
@@ -497,13 +502,13 @@ def paying(work: Work, start: Start) -> Iterator[PaidJob]:
         raise job._stopped_error(str(stop), getattr(stop, "signal", None)) from stop
     except ModelError as error:
         raise job._with_kept_answers(error) from error
+    except (StoppedError, Interrupted):
+        stopped = True
+        raise
     except KeyboardInterrupt:
         stopped = True
         number = job.meter.signal or signal.SIGINT
         raise job._stopped_error(f"stopped by {signal_name(number)}", number) from None
-    except StoppedError:
-        stopped = True
-        raise
     finally:
         job._close(ended=ended, stopped=stopped)
         if is_new_store and start.root is not None:

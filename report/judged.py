@@ -1,9 +1,12 @@
 """Judged cases as a page shows them: those of a proof, with what became of each, and those of a run or a cascade."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
+
+from pydantic import ValidationError
 
 from ..cases import Case, Value
 from ..errors import JuristError, UsageError, system_message
@@ -13,6 +16,7 @@ from ..gold.scanning import scan
 from ..gold.sources import file_of_rows
 from ..keeping.artifact_card import Artifact, read_proof_rows
 from ..keeping.card_parts import CascadeFound
+from ..keeping.part import fault_words
 from ..keeping.records import AnswerRecord, ProofRecord
 from ..keeping.spend_card import PurposeSpend
 from ..programs.answers.base import Answer
@@ -235,20 +239,35 @@ _MOST_VERDICTS = 20
 """Different verdicts by which a page filters rows; with more of them, rows are sorted and searched."""
 _RUN_NAMES = {"id", "status", "units"}
 """Names that every line of a run has."""
+_GIVE_RUN = "give what jurist run wrote"
 
 
 def saved_report(path: Path, lines: Iterable[_Line]) -> Document:
     """Return the report of the lines of a run, of that file."""
     try:
         rows = list(lines)
-        if rows and all(row.keys() >= _RUN_NAMES for row in rows):
-            return _run_report(path, rows)
     except (OSError, UnicodeDecodeError) as error:
         hint = "name a judge, or the lines of a run"
         raise UsageError(f"{path}: it cannot be read: {system_message(error)}", hint=hint) from error
-    except (ValueError, KeyError, TypeError, AttributeError):
-        pass  # refused below, as what holds other lines
-    raise JuristError(f"{path} holds no lines of a run", hint="give what jurist run wrote")
+    if not rows or not all(_is_run_line(row) for row in rows):
+        raise JuristError(f"{path} holds no lines of a run", hint=_GIVE_RUN)
+    with naming_broken_field(path, _GIVE_RUN):
+        return _run_report(path, rows)
+
+
+@contextmanager
+def naming_broken_field(path: Path, hint: str) -> Iterator[None]:
+    """Raise ``JuristError`` with the broken field where the block meets a value that jurist does not write."""
+    try:
+        yield
+    except ValidationError as error:
+        raise JuristError(
+            f"{path} has a broken field: {fault_words(error).removeprefix(': ')}", hint=hint
+        ) from error
+    except KeyError as error:
+        raise JuristError(f"{path} lacks the field {error.args[0]!r}", hint=hint) from error
+    except (AttributeError, IndexError, TypeError, ValueError) as error:
+        raise JuristError(f"{path} has a broken field: {error}", hint=hint) from error
 
 
 def cascade_report(artifact: Artifact, chosen: CascadeFound) -> Document:
@@ -266,8 +285,13 @@ def cascade_report(artifact: Artifact, chosen: CascadeFound) -> Document:
     )
 
 
+def _is_run_line(line: object) -> bool:
+    """Whether a line has the names that every line of a run has."""
+    return isinstance(line, Mapping) and line.keys() >= _RUN_NAMES
+
+
 def _run_report(path: Path, rows: Sequence[_Line]) -> Document:
-    """Return the report of the lines of a run. Raises ``ValueError`` and the like for other lines."""
+    """Return the report of the lines of a run. Raises ``ValueError`` and the like for a broken value."""
     inputs = _inputs_by_source(rows)
     judge = str(rows[0]["judge"])
     verdicts: Counter[str] = Counter()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from ..errors import plural, words_of_counts
 from ..evaluation.plain import plain
@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from ..evaluation.votes import Rule
     from ..gold.raters import Strata
     from ..keeping.card_parts import CountsCard, DecisionCard, ReferenceCard, ScoreCard
+    from ..keeping.part import Part
     from ..keeping.records import AttackRecord, LabelProofRecord, RobustnessRecord
     from ..keeping.spend_card import PurposeSpend, SpendCard
 
+PartOfCard = TypeVar("PartOfCard", bound="Part")
 ResultData: TypeAlias = Mapping[str, Any]
 """A result, or a part of it, as JSON."""
 Scores: TypeAlias = "Mapping[str, ScoreCard | None]"
@@ -39,7 +41,7 @@ def scores_in(data: ResultData) -> Scores:
     for metric, score in data.items():
         scores[metric] = None
         if score is not None:
-            scores[metric] = ScoreCard.model_validate(score)
+            scores[metric] = _read_part(ScoreCard, score, metric)
     return scores
 
 
@@ -51,7 +53,7 @@ def references_in(data: ResultData | None) -> References:
     for name, reference in (data or {}).items():
         references[name] = None
         if reference is not None:
-            references[name] = ReferenceCard.model_validate(reference)
+            references[name] = _read_part(ReferenceCard, reference, f"references.{name}")
     return references
 
 
@@ -59,7 +61,17 @@ def spend_in(data: ResultData) -> SpendCard:
     """Return the spend in the JSON of a result."""
     from ..keeping.spend_card import SpendCard
 
-    return SpendCard.model_validate(data)
+    return _read_part(SpendCard, data, "spend")
+
+
+def _read_part(kind: type[PartOfCard], data: object, place: str) -> PartOfCard:
+    """Return a part of a result. Raises ``ValueError`` with its place where a field of it is broken."""
+    fault = kind.fault(data)
+    if fault.startswith(":"):  # the part itself is of another type
+        raise ValueError(f"{place}{fault}")
+    if fault:
+        raise ValueError(f"{place}.{fault}")
+    return kind.model_validate(data)
 
 
 def number_cell(value: float | None, form: str = ".3f") -> str:

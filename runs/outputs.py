@@ -5,11 +5,11 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Generic, TextIO, TypeVar
 
-from ..errors import CheckpointError, GoldError, UsageError, system_message
+from ..errors import CheckpointError, GoldError, UsageError, system_message, writing_standard_output
 from ..gold.scanning import scan
 from ..gold.tables import escape_cell, unescape_cell
 from ..gold.writing import of_table, write_jsonl
@@ -153,9 +153,9 @@ def claimed(
         UsageError: the output cannot be written.
     """
     check_name(output)
-    try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        with ExitStack() as locks:
+    with ExitStack() as locks:
+        with writing(output):
+            output.parent.mkdir(parents=True, exist_ok=True)
             # a second run would pay for the same rows; devices are nobody's
             if (output.is_file() or not output.exists()) and not locks.enter_context(lock_output(output)):
                 raise CheckpointError(
@@ -167,7 +167,14 @@ def claimed(
             if rival.exists():
                 hint = "go on as it was begun, with --engine ray or without, and --resume"
                 raise CheckpointError(f"an unfinished run of {output} is kept in {rival}", hint=hint)
-            yield
+        yield
+
+
+@contextmanager
+def writing(output: Path) -> Iterator[None]:
+    """Raise ``UsageError`` where the block cannot write an output or a file beside it; it does nothing else."""
+    try:
+        yield
     except OSError as error:
         hint = "name a file that can be written, or make room and start again with --resume"
         raise UsageError(f"{output}: {system_message(error)}", hint=hint) from error
@@ -225,7 +232,17 @@ def is_csv(path: Path) -> bool:
 
 
 def publish(part: Path, output: Path) -> None:
-    """Put a file of JSON lines in the place of an output, as a table where its name says so."""
+    """Put a file of JSON lines in the place of an output, as a table where its name says so.
+
+    Raises:
+        UsageError: the output cannot be written.
+    """
+    with writing(output):
+        _publish(part, output)
+
+
+def _publish(part: Path, output: Path) -> None:
+    """Do what :func:`publish` does; raises ``OSError``."""
     if not is_csv(output):
         part.replace(output)
         return
@@ -260,8 +277,9 @@ class OrderedLines(Generic[Item]):
     An item that comes before its turn waits without its line, which is made when its turn has come.
     """
 
-    def __init__(self, stream: TextIO, line_of: Callable[[Item], str]) -> None:
+    def __init__(self, stream: TextIO, line_of: Callable[[Item], str], output: Path | None = None) -> None:
         self._stream = stream
+        self._output = output  # the file of the stream, which messages name; None for standard output
         self._line_of = line_of
         self._next = 0
         self._waiting: dict[int, Item | None] = {}
@@ -272,7 +290,7 @@ class OrderedLines(Generic[Item]):
 
     def write_next(self, line: str) -> None:
         """Write the line whose turn it is, and those that waited for it."""
-        self._stream.write(line + "\n")
+        self._send(line + "\n")
         self._next += 1
         self._write_waiting()
 
@@ -286,19 +304,31 @@ class OrderedLines(Generic[Item]):
         """Write the lines that still wait for earlier rows, in their order: those rows never came."""
         for number in sorted(self._waiting):
             self._write(number)
-        self._stream.flush()
+        self._flush()
 
     def _write_waiting(self) -> None:
         """Write the lines whose turn has come."""
         while self._next in self._waiting:
             self._write(self._next)
             self._next += 1
-        self._stream.flush()  # whoever reads the file sees the lines at once
+        self._flush()  # whoever reads the file sees the lines at once
 
     def _write(self, number: int) -> None:
         item = self._waiting.pop(number)
         if item is not None:
-            self._stream.write(self._line_of(item) + "\n")
+            self._send(self._line_of(item) + "\n")
+
+    def _send(self, text: str) -> None:
+        with self._writing():
+            self._stream.write(text)
+
+    def _flush(self) -> None:
+        with self._writing():
+            self._stream.flush()
+
+    def _writing(self) -> AbstractContextManager[None]:
+        """Return what names the file, or standard output, where it cannot be written."""
+        return writing_standard_output() if self._output is None else writing(self._output)
 
 
 def lines_in(path: Path) -> Iterator[tuple[int, Any]]:

@@ -16,7 +16,15 @@ from dspy import LMError
 from ..cases import Case
 from ..engines.ledger import Spend
 from ..engines.meter import Amount, Budget, Meter
-from ..errors import AnswerPending, BudgetExhausted, CheckpointError, GoldError, ModelError, StopRequested
+from ..errors import (
+    AnswerPending,
+    BudgetExhausted,
+    CheckpointError,
+    GoldError,
+    ModelError,
+    StopRequested,
+    system_message,
+)
 from ..gold.new_rows import Source
 from ..gold.rejects import Rejects
 from ..gold.writing import json_line
@@ -40,6 +48,7 @@ from .outputs import (
     part_of,
     publish,
     rejected_of,
+    writing,
 )
 from .shards import WHOLE, Shard
 from .state import RunState
@@ -305,6 +314,8 @@ def _earlier_verdicts(
                 yield key, written
     except GoldError as error:
         raise CheckpointError(error.message, hint=hint) from error
+    except OSError as error:
+        raise CheckpointError(f"{output} cannot be read: {system_message(error)}", hint=hint) from error
 
 
 def _setting_in(stamp: Mapping[str, Any], name: str) -> object:
@@ -330,14 +341,23 @@ def _open_output(work: _Run, survey: Survey, line_of: Callable[[Case], str]) -> 
     is_new = not output.exists()
     path = part_of(output) if is_replaced else output
     try:
-        with path.open("w", encoding="utf-8") as stream, closing(OrderedLines(stream, line_of)) as order:
-            yield order
+        with ExitStack() as stack:
+            with writing(output):
+                stream = path.open("w", encoding="utf-8")
+            stack.callback(_close, stream, output)
+            yield stack.enter_context(closing(OrderedLines(stream, line_of, output)))
         if is_replaced and (path.stat().st_size or survey.empty):
             publish(path, output)
     finally:
         is_useless = is_new and not survey.empty and path.is_file() and not path.stat().st_size
         if is_replaced or is_useless:
             path.unlink(missing_ok=True)
+
+
+def _close(stream: TextIO, output: Path) -> None:
+    """Close the stream of an output, which may still have to be written."""
+    with writing(output):
+        stream.close()
 
 
 @dataclass

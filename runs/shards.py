@@ -8,7 +8,7 @@ import heapq
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -20,8 +20,8 @@ from typing import Any, TypeAlias
 
 from ..engines.meter import Meter
 from ..errors import (
+    Interrupted,
     JuristError,
-    StoppedError,
     StopRequested,
     UsageError,
     importing_extra,
@@ -31,7 +31,7 @@ from ..errors import (
 from ..gold.writing import json_line
 from ..keeping.paying import GRACE, SignalStop
 from .lines import OF_RUN
-from .outputs import check_name, is_csv, lines_in, part_of, publish
+from .outputs import OrderedLines, check_name, is_csv, lines_in, part_of, publish, writing
 from .summary import Summary
 
 _NAMED = re.compile(r"-(\d+)-of-(\d+)(?=\.|$)")
@@ -72,9 +72,11 @@ def join(shards: Sequence[Path], output: Path) -> int:
     _check_all(shards)
     part, number = part_of(output), 0
     try:
-        with part.open("w", encoding="utf-8") as file:
-            for number, line in enumerate(_merged(shards), 1):  # noqa: B007 - the number of the last one
-                file.write(json_line(line) + "\n")
+        with writing(output):
+            file = part.open("w", encoding="utf-8")
+        with file, closing(OrderedLines(file, json_line, output)) as order:
+            for number, line in enumerate(_merged(shards), 1):
+                order.give(number - 1, line)
         publish(part, output)
     finally:
         part.unlink(missing_ok=True)
@@ -132,7 +134,7 @@ def _placed(path: Path) -> Iterator[_Line]:
 
 Work: TypeAlias = Callable[[Callable[[], None]], Summary]
 """Judges one shard; takes what is called after each row."""
-ShardEnd: TypeAlias = Summary | JuristError
+ShardEnd: TypeAlias = Summary | JuristError | Interrupted
 """The end of a shard, or the reason why it could not be judged."""
 
 _RETRIES = 3
@@ -204,7 +206,7 @@ class _Fleet:
     @property
     def ends(self) -> list[ShardEnd]:
         """The end of each shard; those that had no time to say so were stopped."""
-        stopped = StoppedError(f"stopped by {signal_name(self._signal)}", signal=self._signal)
+        stopped = Interrupted(f"stopped by {signal_name(self._signal)}", signal=self._signal)
         return [end or stopped for end in self._ends]
 
     def wait(self, until: float = float("inf")) -> None:
@@ -250,7 +252,7 @@ def _judge(work: Work, sign: Path, folder: str) -> ShardEnd:
                     raise StopRequested(int(stop.read_text()))
 
             return work(step)
-    except JuristError as error:
+    except (JuristError, Interrupted) as error:
         return error
     except OSError as error:
         hint = "work in a folder that all machines of the cluster share"

@@ -98,6 +98,56 @@ def test_standard_output_on_a_full_disk_is_one_line(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (1, b"error: standard output: No space left on device\n")
 
 
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (TimeoutError("timed out"), "error: TimeoutError: timed out"),
+        (TimeoutError(), "error: TimeoutError"),
+        (
+            FileNotFoundError(2, "No such file or directory", "lookup.json"),
+            "error: lookup.json: No such file or directory",
+        ),
+        (BrokenPipeError(32, "Broken pipe"), "error: BrokenPipeError: Broken pipe"),
+    ],
+)
+def test_an_error_of_the_system_is_not_blamed_on_standard_output(
+    error: OSError, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*arguments: object, **settings: object) -> None:
+        raise error
+
+    monkeypatch.setattr(Gold, "load", fail)
+    done = cli("evaluate", "fect:basic", "--gold", "fect-mini")
+    assert (done.code, done.lines) == (1, [words])
+
+
+HOST = """
+import os, sys
+from jurist.cli import main
+from jurist.gold.goldset import Gold
+
+def fail(*arguments, **settings):
+    raise TimeoutError("timed out")
+
+Gold.load = fail
+code = main(sys.argv[1:])
+is_kept = not os.path.samestat(os.fstat(1), os.stat(os.devnull))
+sys.stderr.write(f"{code} {is_kept}")
+os._exit(0)  # without the complaint of Python that standard output is gone
+"""
+"""A program that runs a command and goes on."""
+
+
+@pytest.mark.parametrize("command", ["judges", "evaluate fect:basic --gold fect-mini"])
+def test_a_program_that_runs_a_command_keeps_its_standard_output(command: str) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    arguments = [sys.executable, "-c", HOST, *command.split()]
+    done = subprocess.run(arguments, stdout=writer, stderr=subprocess.PIPE, check=True)
+    os.close(writer)
+    assert done.stderr.decode().splitlines()[-1] == "1 True"
+
+
 def test_standard_output_is_in_utf_8_whatever_the_system_writes() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "jurist", "export", "haluagent-zh:basic", "--to", "markdown"],

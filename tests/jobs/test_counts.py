@@ -5,6 +5,7 @@ import inspect
 from collections.abc import Callable
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
+import numpy
 import pytest
 from small import cli
 
@@ -47,6 +48,30 @@ def test_a_count_below_one_is_refused(function: Callable[..., Any], name: str, v
     with pytest.raises(UsageError) as caught:
         function(*OF_FUNCTIONS[function], **{name: value})
     assert str(caught.value).startswith(f"{name}={value} is not possible; give a whole number, 1 or more")
+
+
+def flags_of(function: Callable[..., Any]) -> list[str]:
+    """Return the arguments of a function that are true or false."""
+    kinds = get_type_hints(inspect.unwrap(function))
+    return [name for name, kind in kinds.items() if kind is bool and name != "return"]
+
+
+FLAGS = [(function, name) for function in OF_FUNCTIONS for name in flags_of(function)]
+
+
+@pytest.mark.parametrize("value", ["false", "", 0, 1, None, "True"])
+@pytest.mark.parametrize(("function", "name"), FLAGS)
+def test_a_flag_is_true_or_false(function: Callable[..., Any], name: str, value: object) -> None:
+    with pytest.raises(UsageError) as caught:
+        function(*OF_FUNCTIONS[function], **{name: value})
+    assert str(caught.value) == f"{name}={value!r} is not possible; give True or False"
+
+
+def test_flags_take_truth_values_of_numpy() -> None:
+    assert jurist.RowMapping(keep_groups=numpy.bool_(1)).keep_groups  # type: ignore[arg-type]
+    assert jurist.load("fect:basic", trust=numpy.False_).name == "fect:basic"  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"^keep_groups='false' is not possible; give True or False$"):
+        jurist.RowMapping(keep_groups="false")  # type: ignore[arg-type]
 
 
 SEEDED: dict[Callable[..., Any], tuple[Any, ...]] = {

@@ -19,7 +19,7 @@ from quiz import QUIZ
 from small import ok
 
 import jurist
-from jurist.errors import StoppedError, UsageError
+from jurist.errors import UsageError
 from jurist.optimizers.base import Job
 from jurist.optimizers.board import Board, Candidate
 
@@ -231,6 +231,23 @@ def interrupted_rows() -> Iterator[dict[str, Any]]:
     raise KeyboardInterrupt
 
 
+@pytest.mark.parametrize(
+    "error", [TimeoutError("timed out"), FileNotFoundError(2, "No such file or directory", "lookup.json")]
+)
+def test_an_error_of_the_system_within_a_run_is_not_blamed_on_its_output(
+    error: OSError, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(*arguments: object) -> None:
+        raise error
+
+    monkeypatch.setattr("jurist.programs.asking.Asker.judged", fail)
+    with pytest.raises(type(error)) as raised:
+        jurist.run(basic(), ROWS, "out.jsonl")
+    assert raised.value is error
+    monkeypatch.undo()
+    assert jurist.run(basic(), ROWS, "out.jsonl").rows == len(ROWS)
+
+
 INTERRUPTED: dict[str, Callable[[Any], object]] = {
     "compile": lambda rows: jurist.compile(CHECK, rows),
     "evaluate": lambda rows: jurist.evaluate(basic(), rows),
@@ -252,8 +269,11 @@ INTERRUPTED: dict[str, Callable[[Any], object]] = {
 
 @pytest.mark.parametrize("function", INTERRUPTED)
 def test_ctrl_c_before_the_first_call_is_one_line(function: str) -> None:
-    with pytest.raises(StoppedError, match=r"^stopped by Ctrl-C; ") as stopped:
+    with pytest.raises(jurist.Interrupted, match=r"^stopped by Ctrl-C; ") as stopped:
         INTERRUPTED[function](interrupted_rows())
+    # a loop that goes on after an ``Exception`` must still end
+    assert isinstance(stopped.value, KeyboardInterrupt)
+    assert not isinstance(stopped.value, Exception)
     assert stopped.value.exit_code == 130
     assert stopped.value.__suppress_context__
     assert len(stopped.value._render_traceback_()) == 1

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from small import claims, cli, ended, killed, ok, reached, read_jsonl, start, wr
 
 from jurist.engines.meter import Budget, Meter
 from jurist.engines.models import Model, connect
-from jurist.errors import JuristError, StoppedError
+from jurist.errors import Interrupted, JuristError, StoppedError
 from jurist.keeping.paying import PaidJob, SignalStop, Start, paying
 from jurist.programs.asking import Asker
 from jurist.programs.fect import FECT
@@ -166,7 +167,7 @@ def test_a_limit_holds_over_all_starts_and_says_how_to_go_on(tmp_path: Path, cal
             paying(Asking(calls), start_) as job,
         ):
             ask(job, engine, on_stop=lambda: "best so far: x")
-        assert (ended.value.exit_code, ended.value.signal) == (1, None)
+        assert ended.value.exit_code == 1
     assert len(engine.requests) == calls
 
 
@@ -235,9 +236,25 @@ def test_one_endpoint_has_one_pace_for_all_roles(tmp_path: Path) -> None:
     assert one.engine.pace is two.engine.pace
 
 
+@pytest.mark.parametrize("number", CODES)
+def test_no_loop_goes_on_after_a_signal(number: int) -> None:
+    """``except Exception`` around a job lets it through, and the job within another job keeps its words."""
+
+    def ask_in_loop() -> None:
+        for _ in range(2):
+            with suppress(Exception), paying(Asking(2), Start()):
+                signal.raise_signal(number)
+        raise AssertionError("the loop went on")
+
+    with pytest.raises(Interrupted) as stopped, paying(Asking(2), Start()):
+        ask_in_loop()
+    assert (stopped.value.signal, stopped.value.exit_code) == (number, 128 + number)
+    assert str(stopped.value).count("stopped by ") == 1
+
+
 def test_a_signal_before_the_first_call_leaves_nothing(tmp_path: Path) -> None:
     ending = "^stopped by Ctrl-C; no model was asked, nothing was paid and nothing is kept; make the same call again$"
-    with pytest.raises(StoppedError, match=ending), paying(Asking(2), Start(root=tmp_path / "kept")):
+    with pytest.raises(Interrupted, match=ending), paying(Asking(2), Start(root=tmp_path / "kept")):
         signal.raise_signal(signal.SIGINT)
     assert not list(tmp_path.glob("**/journal*"))
 

@@ -2,6 +2,7 @@
 
 import html
 import json
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,47 @@ def test_the_page_of_a_result_has_its_figures(kind: str) -> None:
     for row, value in zip(table.rows, values, strict=True):
         assert row[3].startswith(f"{value['score']['value']:.3f} [{value['score']['low']:.3f}, ")
     assert sections(report).keys() >= {"scores", "column", "cost"}
+
+
+_BROKEN = {
+    "a score is a text": (
+        ("scores", "f1", "low"),
+        "tall",
+        "has a broken field: f1.low: it must be a number, not 'tall'",
+    ),
+    "scores are a list": (
+        ("scores", "f1"),
+        [3],
+        "has a broken field: f1: Input should be a valid dictionary or instance of ScoreCard, not [3]",
+    ),
+    "calls are a text": (("spend", "calls"), "many", "has a broken field: spend.calls: "),
+    "a column is a number": (("by_column",), 3, "has a broken field: argument of type 'int' is not iterable"),
+    "classes are gone": (("classes", 0, "gold"), None, "lacks the field 'gold'"),
+}
+"""What is broken -> its place in a result, what stands there (``None``: nothing), and what is said of it."""
+
+
+@cache
+def _result_text() -> str:
+    """Return a result as its file has it."""
+    return json.dumps(jurist.evaluate("fect:basic", ROWS, by="language").to_json())
+
+
+@pytest.mark.parametrize("kind", _BROKEN)
+def test_a_broken_field_of_a_result_is_named(kind: str) -> None:
+    (*path, name), value, words = _BROKEN[kind]
+    part = data = json.loads(_result_text())
+    for step in path:
+        part = part[step]
+    if value is None:
+        del part[name]
+    else:
+        part[name] = value
+    Path("result.json").write_text(json.dumps(data), encoding="utf-8")
+    with pytest.raises(jurist.JuristError) as refused:
+        jurist.write_report("result.json")
+    assert str(refused.value).startswith(f"result.json {words}")
+    assert str(refused.value).endswith("; write it anew with jurist.evaluate or compare")
 
 
 def test_a_result_in_python_has_a_page() -> None:

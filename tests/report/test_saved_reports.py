@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from small import claims, ok, write_jsonl
 
-from jurist.errors import JuristError
+from jurist.errors import JuristError, answering_command_line
 from jurist.report.document import Cases
 from jurist.report.judged import saved_report
 from jurist.runs.outputs import lines_in
@@ -102,6 +102,23 @@ def test_what_is_no_result_is_refused(tmp_path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
     with pytest.raises(JuristError, match="holds no lines of a run"):
         saved_report(path, (line for _, line in lines_in(path)))
+
+
+@pytest.mark.parametrize(
+    ("broken", "words"),
+    [
+        ({"usage": {"calls": "many"}}, "r.jsonl has a broken field: calls: "),
+        ({"judge": None}, "r.jsonl lacks the field 'judge'; give what jurist run wrote"),
+        ({"units": 3}, "r.jsonl has a broken field: 'int' object is not iterable"),
+    ],
+)
+def test_a_broken_field_of_a_run_is_named(broken: dict[str, Any], words: str) -> None:
+    unit = {"text": "a", "value": "x", "agreement": None}
+    row = {"id": "1", "status": "verdict", "judge": "mark", "model": "m", "units": [unit]} | broken
+    line = {name: value for name, value in row.items() if value is not None}
+    with pytest.raises(JuristError) as refused, answering_command_line():
+        saved_report(Path("r.jsonl"), [line])
+    assert str(refused.value).startswith(words)
 
 
 def test_a_missing_file_is_said(tmp_path: Path) -> None:
