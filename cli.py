@@ -47,15 +47,15 @@ _ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 def main(argv: Sequence[str] | None = None, *, owns_process: bool = False) -> int:
     """Run the command line; return the exit code. ``owns_process`` says that the process ends with it."""
-    try:
-        with answering_command_line():
+    with answering_command_line():
+        try:
             return _main(argv, owns_process)
-    except KeyboardInterrupt:
-        if has_begun_paid_work():
-            say("stopped by Ctrl-C")
-        else:
-            say("stopped by Ctrl-C; no model was asked and nothing was paid; run the same command again")
-        return _INTERRUPTED
+        except KeyboardInterrupt:
+            if has_begun_paid_work():
+                say("stopped by Ctrl-C")
+            else:
+                say("stopped by Ctrl-C; no model was asked and nothing was paid; run the same command again")
+            return _INTERRUPTED
 
 
 def program() -> NoReturn:

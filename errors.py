@@ -2,10 +2,12 @@
 
 ``JuristError`` subclasses end a command with exit code 1 and one line; they are never used for a model's unusable
 reply, which is an abstention and is counted. Messages are written in the words of the command line; for a program in
-Python an error puts arguments and functions in their place. ``BudgetExhausted`` is a ``BaseException`` on purpose:
-optimizers catch ``Exception`` around every evaluation, and a hard limit must not be swallowed.
+Python an error puts arguments and functions in their place, but not in what stands between quotes, which is the user's.
+``BudgetExhausted`` is a ``BaseException`` on purpose: optimizers catch ``Exception`` around every evaluation, and a
+hard limit must not be swallowed. ``Interrupted`` is a ``KeyboardInterrupt`` for the same reason.
 """
 
+import ast
 import difflib
 import inspect
 import re
@@ -148,19 +150,23 @@ _LIMITS = ("--min", "--max")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
 _QUOTED = r"""'[^']*'(?:"[^"]*"'[^']*')*(?:=\w+)?"""
 """A word of a shell between quotes, as ``shlex.quote`` writes it; of a pair the first part may be between them."""
+_DATA = r"""(?:(?<!\w)|(?<=\bb))(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
+"""A value between quotes, as ``repr`` writes it."""
+_IN_QUOTES = rf"(?:{_QUOTED}(?=[\s;,:.)]|$)|{_DATA})"
+"""A word of a command or the value of an option, between quotes."""
 _WITH_VALUE = re.compile(
-    r"(?P<flag>(?<![\w-])--[a-z][a-z-]*[a-z])"
-    rf"(?: (?P<value>{_QUOTED}|[^\s;,)]*?(?:[=/]|:(?!\s|$))[^\s;,)]*?(?=[:.]?(?:[\s;,)]|$))"
+    r"(?P<flag>(?<![\w/.\\-])--[a-z][a-z-]*[a-z])"
+    rf"(?: (?P<value>{_IN_QUOTES}|[^\s;,)]*?(?:[=/]|:(?!\s|$))[^\s;,)]*?(?=[:.]?(?:[\s;,)]|$))"
     r"|\w+(?:,\w+)+|[A-Z][A-Z.a-z]*(?![\w-])|\d+-\d+|\d[\d.]*\d|\d"
     r"|json|chat|plain|unanimous|majority|adjudicated|reviewed|median|mean"
     r"|(?<=--own-answer )\w+|(?<=--by )[\w.-]*\w|(?<=--language )(?:en|zh)(?!\w)))?"
 )
 """An option, and what stands behind it if that is a value: a pair, a path, a number, a placeholder, a known word."""
 _COMMAND = re.compile(
-    rf"\bjurist (?P<verb>(?:artifacts |gold )?[a-z]+)(?P<words>(?: (?:{_QUOTED}|[^\s;,)]+))*)"
+    rf"\bjurist (?P<verb>(?:artifacts |gold )?[a-z]+)(?P<words>(?: (?:{_IN_QUOTES}|[^\s;,)]+))*)"
 )
 """A command of a shell, up to the end of its clause."""
-_WORD = re.compile(rf"{_QUOTED}|\S+")
+_WORD = re.compile(rf"{_IN_QUOTES}|\S+")
 """A word of a command."""
 
 
@@ -204,35 +210,43 @@ _PHRASES: Mapping[str, str] = {
     "for example fect fect:basic": 'for example ["fect", "fect:basic"]',
 }
 """Words for the command line -> the words for Python that say the same."""
+_PART = re.compile(
+    rf"(?P<data>{_DATA})|(?P<phrase>{'|'.join(map(re.escape, _PHRASES))})|{_COMMAND.pattern}|{_WITH_VALUE.pattern}"
+)
+"""The parts of a message that may not be in the words of Python: of those that begin at one place, the first."""
 
 
 class _Caller:
-    """The reader of messages: the command line, or else a program in Python."""
+    """The reader of messages: a command, or a public function that a program in Python has called."""
 
-    is_command_line = False
-    has_begun_work = False
+    def __init__(self, *, is_command_line: bool) -> None:
+        self.is_command_line = is_command_line
+        self.has_begun_work = False
+
+
+_PROGRAM = _Caller(is_command_line=False)
+_caller: ContextVar[_Caller] = ContextVar("_caller", default=_PROGRAM)
+"""The caller of the running code. Threads that jurist starts run in a copy of the context, so it is theirs, too."""
 
 
 def begin_paid_work() -> None:
     """Note that work has begun that asks models and keeps what was paid."""
-    _Caller.has_begun_work = True
+    _caller.get().has_begun_work = True
 
 
 def has_begun_paid_work() -> bool:
     """Return whether the command has begun work that asks models."""
-    return _Caller.has_begun_work
+    return _caller.get().has_begun_work
 
 
 @contextmanager
 def answering_command_line() -> Iterator[None]:
     """Let messages name options within the block, as :mod:`jurist.cli` does; elsewhere they name arguments."""
-    was_command_line = _Caller.is_command_line
-    _Caller.is_command_line = True
-    _Caller.has_begun_work = False
+    token = _caller.set(_Caller(is_command_line=True))
     try:
         yield
     finally:
-        _Caller.is_command_line = was_command_line
+        _caller.reset(token)
 
 
 _NEXT_LABELS = "}), mapping=jurist.RowMapping(labels={"
@@ -241,7 +255,7 @@ _NEXT_LABELS = "}), mapping=jurist.RowMapping(labels={"
 
 def in_words_of_caller(text: str) -> str:
     """Return a message with the words of its reader: options of the command line, or arguments of Python."""
-    if _Caller.is_command_line:
+    if _caller.get().is_command_line:
         return text
     return in_words_of_python(text)
 
@@ -250,17 +264,42 @@ def in_words_of_python(text: str) -> str:
     """Return a message with arguments of Python in place of options, and calls in place of commands.
 
     A command that no function of Python does, or that has an option which no argument stands for, stays as it is.
+    So does what stands between quotes: there a message has the values of the user, as ``{value!r}`` or
+    :func:`as_data` writes them. Quotes need no mark at each option of hundreds of messages, people can read them,
+    and they still protect a message that becomes a part of another one.
     """
-    for words, python_words in _PHRASES.items():
-        text = text.replace(words, python_words)
-    parts: list[str] = []
-    end = 0
-    for command in _COMMAND.finditer(text):
-        parts.append(_WITH_VALUE.sub(_argument_of, text[end : command.start()]))
-        parts.append(_call_of(command))
-        end = command.end()
-    parts.append(_WITH_VALUE.sub(_argument_of, text[end:]))
-    return "".join(parts).replace(_NEXT_LABELS, ", ")  # each option names a label, one argument names all
+    words = _PART.sub(_part_in_python, text)
+    return words.replace(_NEXT_LABELS, ", ")  # each option names a label, one argument names all
+
+
+def as_data(value: object) -> str:
+    """Return a path or another text of the user as a message has it.
+
+    It stands between quotes where it has some itself, or reads like an option or a command of jurist.
+    """
+    text = str(value)
+    if "'" in text or '"' in text or in_words_of_python(text) != text:
+        return repr(text)
+    return text
+
+
+def repr_in_brief(value: object, length: int = 80) -> str:
+    """Return the representation of a value, or its beginning, with quotes that are closed."""
+    if isinstance(value, str):
+        return repr(value[:length])
+    text = repr(value)
+    return text if len(text) <= length else as_data(text[:length])
+
+
+def _part_in_python(part: re.Match[str]) -> str:
+    """Return a part of a message in the words of Python."""
+    if part["data"]:
+        return part[0]
+    if part["phrase"]:
+        return _PHRASES[part[0]]
+    if part["verb"]:
+        return _call_of(part)
+    return _argument_of(part)
 
 
 def _call_of(command: re.Match[str]) -> str:
@@ -319,10 +358,12 @@ def _take_arguments(words: list[str]) -> dict[str, str] | None:
 
 def _without_quotes(word: str) -> str:
     """Return a word of a shell as a program gets it."""
-    if not re.fullmatch(_QUOTED, word):
-        return word
-    (value,) = shlex.split(word)
-    return value
+    if re.fullmatch(_QUOTED, word):
+        (value,) = shlex.split(word)
+        return value
+    if re.fullmatch(_DATA, word):
+        return str(ast.literal_eval(word))
+    return word
 
 
 def _takes_value(flag: str) -> bool:
@@ -358,6 +399,8 @@ def _render_argument(flag: str, value: str) -> str:
         return re.sub(r'=["]?[{][}]["]?$', "=", argument).replace('"{}"', "...").replace("{}", "...")
     if flag == "--split":
         value = f"({', '.join(f'{int(part) / 100:g}' for part in value.split('/'))})"
+    if '"{}"' in argument:
+        return argument.replace('"{}"', _in_quotes(value))
     return argument.replace("{}", value)
 
 
@@ -372,7 +415,9 @@ def _render_pair(flag: str, value: str) -> str:
 
 
 def _in_quotes(text: str) -> str:
-    return f'"{text}"'
+    """Return a text between double quotes, as Python reads it."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
 
 
 class JuristError(Exception):
@@ -442,7 +487,11 @@ class GoldError(JuristError):
             self.source += f":{line}"
         self.reason = in_words_of_caller(" ".join(message.split()))
         self.further_errors: tuple[GoldError, ...] = ()
-        place = self.source
+        place = ""
+        if path:
+            place = as_data(path)
+        if line is not None:
+            place += f":{line}"
         if field:
             separator = ", " if place else ""
             place += f"{separator}field {field!r}"
@@ -596,10 +645,6 @@ _ACCEPTED_TYPES: Mapping[object, Any] = {
 """Annotated type -> the types whose instances are accepted for it, where these are not its own."""
 
 
-_in_public_call: ContextVar[bool] = ContextVar("_in_public_call", default=False)
-"""Whether a public function is running, which another one has not called."""
-
-
 def checked(function: Callable[P, R]) -> Callable[P, R]:
     """Return a public function that raises ``UsageError`` for an unknown argument, or a value of another type.
 
@@ -615,21 +660,21 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         values: dict[str, object] = dict(zip(parameters, args, strict=False))
         values.update(kwargs)
         check_types(function, values)
-        if _Caller.is_command_line or _in_public_call.get():
+        if _caller.get() is not _PROGRAM:  # a command, or another public function, has called it
             return function(*args, **kwargs)
-        _Caller.has_begun_work = False
-        token = _in_public_call.set(True)
+        caller = _Caller(is_command_line=False)
+        token = _caller.set(caller)
         try:
             return function(*args, **kwargs)
         except Interrupted:
             raise
         except KeyboardInterrupt:
             message = "stopped by Ctrl-C"
-            if not _Caller.has_begun_work:
+            if not caller.has_begun_work:
                 message += "; no model was asked and nothing was paid"
             raise Interrupted(message, hint="run the same command again") from None
         finally:
-            _in_public_call.reset(token)
+            _caller.reset(token)
 
     return call
 
@@ -639,7 +684,7 @@ def check_types(definition: Callable[..., object], values: Mapping[str, object])
     for name, value in values.items():
         kind = _types_by_name(definition).get(name, Any)
         if not _fits(value, kind):
-            raise UsageError(f"{name}={value!r:.80} is not possible", hint=f"give {_words_of(kind)}")
+            raise UsageError(f"{name}={repr_in_brief(value)} is not possible", hint=f"give {_words_of(kind)}")
 
 
 def _words_of(kind: Any) -> str:
@@ -724,12 +769,18 @@ def suggest_name(name: str, names: Iterable[str], alternative: str = "") -> str:
     hint = ""
     close_names = difflib.get_close_matches(name, possible_names, n=1)
     if close_names:
-        hint = f"did you mean {close_names[0]}?"
+        hint = f"did you mean {_listed(close_names[0])}?"
         if len(possible_names) > _MANY:
             return hint
         hint += " "
-    listed_names = [listed for listed in possible_names + [alternative] if listed]
-    return f"{hint}use one of {', '.join(listed_names)}"
+    listed_names = [_listed(possible_name) for possible_name in possible_names]
+    listed_names.append(alternative)
+    return f"{hint}use one of {', '.join(filter(None, listed_names))}"
+
+
+def _listed(name: str) -> str:
+    """Return a name as a hint lists it: a label as data, but an option of jurist, which has no blank, as it is."""
+    return as_data(name) if " " in name else name
 
 
 def suggest_file(path: Path, pattern: str) -> str:
@@ -738,7 +789,7 @@ def suggest_file(path: Path, pattern: str) -> str:
     close_names = difflib.get_close_matches(path.name, file_names, n=1)
     if not close_names:
         return ""
-    return f"did you mean {path.with_name(close_names[0])}?"
+    return f"did you mean {as_data(path.with_name(close_names[0]))}?"
 
 
 def printable(text: str) -> str:

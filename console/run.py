@@ -19,6 +19,7 @@ from ..errors import (
     JuristError,
     StoppedError,
     UsageError,
+    answering_command_line,
     plural,
     signal_name,
 )
@@ -109,9 +110,10 @@ def run_command(options: RunOptions) -> Result:
 
 def judge_shard(options: RunOptions, joined_output: Path, on_row: Callable[[], None]) -> Summary:
     """Judge the rows of one shard, on a worker; rows whose lines stand in the joined output are done."""
-    loaded, source, settings = rows_of(options)
-    settings = replace(settings, before=earlier_files_of(joined_output))
-    return run_judge(loaded, source, Path(options.output), settings=settings, on_row=on_row)
+    with answering_command_line():
+        loaded, source, settings = rows_of(options)
+        settings = replace(settings, before=earlier_files_of(joined_output))
+        return run_judge(loaded, source, Path(options.output), settings=settings, on_row=on_row)
 
 
 def _run_on_ray(

@@ -11,6 +11,7 @@ import uuid
 from collections.abc import AsyncGenerator, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -453,7 +454,7 @@ def merge_fields(written: Mapping[str, object], fields: Mapping[str, object]) ->
 def wait_in_thread(answer: Coroutine[Any, Any, Response]) -> Response:
     """Wait for a response where nothing can be awaited: in an event loop and a thread of its own."""
     with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, answer).result()
+        return pool.submit(copy_context().run, asyncio.run, answer).result()
 
 
 def _last_text(request: Request) -> str | None:

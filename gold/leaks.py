@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..cases import Case
-from ..errors import GoldError
+from ..errors import GoldError, as_data
 from ..text.wording import normalised, strings
 from .containment import find_holders
 from .copies import fields_without_evidence, find_constant_texts, texts_of
@@ -70,7 +70,7 @@ def check_leaks(split: Split, states: Iterable[PromptState] = ()) -> None:
     for case in split.test:
         same_case = case_of_id.get(case.id)
         if same_case is not None:
-            message = f"leak: the test case {case.source} is also in train or dev, {same_case.source}"
+            message = f"leak: the test case {as_data(case.source)} is also in train or dev, {as_data(same_case.source)}"
             raise GoldError(message, hint=hint)
         same_group = case_of_group.get(case.group)
         if same_group is not None:

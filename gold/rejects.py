@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from ..errors import GoldError, UsageError, system_message
+from ..errors import GoldError, UsageError, as_data, system_message
 from .writing import check_files, json_line
 
 _PLACES = 5
@@ -93,7 +93,10 @@ class Rejects:
         for file in files:
             real_file = Path(os.path.realpath(file))
             if real_file == rejects_file or real_file in rejects_file.parents:
-                raise UsageError(f"--rejects {self.path} would write into {file}", hint="name another file")
+                raise UsageError(
+                    f"--rejects {as_data(self.path)} would write into {as_data(file)}",
+                    hint="name another file",
+                )
 
     def problems(self) -> Sequence[Problem]:
         """Return everything that is wrong, what most rows have first."""

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..cases import Case, Value, Values
-from ..errors import GoldError, UsageError
+from ..errors import GoldError, UsageError, as_data
 from .columns import is_silent
 from .files import Place, Row
 from .raters import unit_ratings
@@ -102,7 +102,9 @@ def write_sheet(lines: Sequence[SheetLine], gold: GoldData, path: Path, *, rater
         hint = "use a name without commas, semicolons, quotes and line breaks"
         raise UsageError(f"the rater's name {rater!r} cannot head a column", hint=hint)
     if path.exists():
-        raise UsageError(f"{path} exists and may hold labels", hint="name another file, or move it away")
+        raise UsageError(
+            f"{as_data(path)} exists and may hold labels", hint="name another file, or move it away"
+        )
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\r\n")
     writer.writerows(_sheet_cells(lines, gold, rater))

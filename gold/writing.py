@@ -13,7 +13,7 @@ from uuid import UUID
 
 import orjson
 
-from ..errors import GoldError, UsageError, system_message
+from ..errors import GoldError, UsageError, as_data, system_message
 from ..text.escaping import well_formed
 
 
@@ -32,7 +32,7 @@ def check_files(*paths: str | Path | None, hint: str = "name a file that can be 
             elif not access(path, W_OK):
                 raise PermissionError(EACCES, strerror(EACCES))
         except OSError as error:
-            raise UsageError(f"{path}: {system_message(error)}", hint=hint) from error
+            raise UsageError(f"{as_data(path)}: {system_message(error)}", hint=hint) from error
 
 
 def write_jsonl(rows: Iterable[Mapping[str, object]], path: str | Path) -> int:

@@ -13,7 +13,7 @@ import dspy
 from dspy import AdapterParseError
 
 from ..cases import Case
-from ..errors import UsageError, checked, plural
+from ..errors import UsageError, as_data, checked, plural
 from ..exports import Exporter, Subject, exporter
 from ..exports.portable_file import PortableFile
 from ..exports.target import UnsuitableTargetError
@@ -107,7 +107,9 @@ def exported(
         loaded.judge.check_verifier_languages()
     if output is not None and chosen.suffix == ".py" != Path(output).suffix:
         hint = f"--output {Path(output).with_suffix('.py')}"
-        raise UsageError(f"{target} takes a file of Python, which {output} is not by its name", hint=hint)
+        raise UsageError(
+            f"{as_data(target)} takes a file of Python, which {as_data(output)} is not by its name", hint=hint
+        )
     if loaded.artifact is not None and chosen.name != "markdown":  # a description for people asks no model
         loaded.artifact.check_is_no_panel()
     subject = subject_of(loaded.artifact or loaded.state, loaded.judge)

@@ -24,6 +24,7 @@ from ..errors import (
     Seed,
     UnknownJudgeError,
     UsageError,
+    as_data,
     checked,
     plural,
     suggest_name,
@@ -357,13 +358,15 @@ def _rows_of_document(
 def is_already_made(output: Path, fingerprint: Mapping[str, object], start: Start) -> bool:
     """Return whether the output is there, finished, and of this very job; refuse to overwrite other work."""
     if output.is_dir():
-        raise UsageError(f"{output} is a folder", hint="name a file")
+        raise UsageError(f"{as_data(output)} is a folder", hint="name a file")
     if not output.exists():
         return False
     if not start.resume and not start.fresh:
-        raise UsageError(f"{output} exists", hint="add --resume to continue it, or name another output")
+        raise UsageError(
+            f"{as_data(output)} exists", hint="add --resume to continue it, or name another output"
+        )
     if _job_of(output) != job_id(fingerprint):
-        raise CheckpointError(f"{output} is the output of another job", hint="name another output")
+        raise CheckpointError(f"{as_data(output)} is the output of another job", hint="name another output")
     unfinished = start.root is not None and checkpoint_folder(start.root, fingerprint).exists()
     return not start.fresh and not unfinished
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import UsageError, system_message
+from ..errors import UsageError, as_data, system_message
 from ..gold.files import Place, find_text_fault
 from ..text.templates import LogicInTemplateError, Template
 
@@ -36,17 +36,22 @@ def read_prompt(path: Path) -> Template:
     try:
         template = Template.of(content)
     except LogicInTemplateError as error:
-        raise UsageError(f"{path} has more than variables in its template", hint=_VARIABLES_HINT) from error
+        raise UsageError(
+            f"{as_data(path)} has more than variables in its template", hint=_VARIABLES_HINT
+        ) from error
     except ValueError as error:
         hint = "give text, or messages with role and content"
-        raise UsageError(f"{path} holds no prompt that is known", hint=hint) from error
+        raise UsageError(f"{as_data(path)} holds no prompt that is known", hint=hint) from error
     if not template.variables:
         raise UsageError(
-            f"{path} has no variable, so there is nothing to judge", hint="write the inputs as {{name}}"
+            f"{as_data(path)} has no variable, so there is nothing to judge",
+            hint="write the inputs as {{name}}",
         )
     for name in template.variables:
         if keyword.iskeyword(name) or name.startswith("_") or name in _RESERVED_NAMES:
-            raise UsageError(f"{path} has a variable {name!r}, which cannot be a field", hint="rename it")
+            raise UsageError(
+                f"{as_data(path)} has a variable {name!r}, which cannot be a field", hint="rename it"
+            )
     return template
 
 
@@ -56,7 +61,7 @@ def _read_prompt_file(path: Path) -> object:
         text = path.read_text("utf-8-sig", "surrogateescape")
     except OSError as error:
         raise UsageError(
-            f"{path} cannot be read: {system_message(error)}", hint="name a text file or JSON"
+            f"{as_data(path)} cannot be read: {system_message(error)}", hint="name a text file or JSON"
         ) from error
     fault = find_text_fault(text, Place(str(path)))
     if fault:
@@ -67,7 +72,7 @@ def _read_prompt_file(path: Path) -> object:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise UsageError(
-            f"{path} is not JSON: {error}", hint="correct it, or give it another suffix"
+            f"{as_data(path)} is not JSON: {error}", hint="correct it, or give it another suffix"
         ) from error
 
 

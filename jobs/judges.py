@@ -10,7 +10,7 @@ import dspy
 
 from ..engines.meter import Budget
 from ..engines.models import Model
-from ..errors import Interrupted, StoppedError, UsageError, checked
+from ..errors import Interrupted, StoppedError, UsageError, as_data, checked
 from ..gold.mapping import MappingLike, make_mapping
 from ..gold.new_rows import Source
 from ..keeping.artifacts import Store
@@ -285,7 +285,7 @@ def run(
     with count_rows(loaded.name, None) as step:
         summary = run_judge(loaded, source, Path(output), settings=settings, on_row=step)
     if summary.stopped:
-        message = f"{summary.stop_words}; what was judged is in {output}"
+        message = f"{summary.stop_words}; what was judged is in {as_data(output)}"
         hint = "the same call judges the rows that are left"
         if summary.signal is not None:
             raise Interrupted(message, hint=hint, signal=summary.signal)

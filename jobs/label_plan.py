@@ -17,7 +17,7 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from ..cases import Case, Value
-from ..errors import CheckpointError, GoldError, JuristError, plural
+from ..errors import CheckpointError, GoldError, JuristError, as_data, plural
 from ..evaluation.disagreements import LabelledUnit, UnitGains, Weighed, weigh_estimates, win_share_shown
 from ..evaluation.looks import LabelLook, level_of_look
 from ..evaluation.paired import ProofOutcome
@@ -124,7 +124,7 @@ class LabelPlan(Shown):
             plan = TypeAdapter(cls).validate_json(path.read_bytes())
         except (OSError, ValueError) as error:
             hint = "draw another plan with --rows F --fresh, which counts as one more"
-            raise CheckpointError(f"{path} is no plan of labels: {error}", hint=hint) from error
+            raise CheckpointError(f"{as_data(path)} is no plan of labels: {error}", hint=hint) from error
         if plan.artifact != artifact.sha256:
             return None
         return plan

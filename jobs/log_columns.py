@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ..cases import Case
 from ..engines.models import RECORDED
-from ..errors import GoldError
+from ..errors import GoldError, as_data
 from ..evaluation.scores import pointed
 from ..gold.files import Row
 from ..gold.goldset import Gold
@@ -119,7 +119,7 @@ def find_verdict_column(log: LogReference, rows: Sequence[Row]) -> str:
     if len(label_columns) == 1:
         return label_columns[0]
     problem = f"which column holds the answers is not clear: it has {', '.join(columns)}"
-    raise GoldError(problem, path=log.file, hint=f"say which one it is: {RECORDED}{log.file}#COLUMN")
+    raise GoldError(problem, path=log.file, hint=f"say which one it is: {RECORDED}{as_data(log.file)}#COLUMN")
 
 
 def find_columns_like_labels(

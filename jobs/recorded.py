@@ -11,7 +11,7 @@ from shlex import quote
 
 from ..cases import Case, Value, text_hash
 from ..engines.models import RECORDED
-from ..errors import ArtifactError, GoldError, UsageError, plural
+from ..errors import ArtifactError, GoldError, UsageError, as_data, plural
 from ..evaluation.closed_labels import FIRST, SECOND
 from ..gold.columns import find_columns
 from ..gold.files import Row
@@ -321,5 +321,5 @@ def _no_label_error(log: LogReference, gold: Gold, columns: LogColumns, verdicts
         f"the log says {', '.join(words)}{dots}, people said {', '.join(labels)}",
         path=log.file,
         hint=f"say which label each word means: {' '.join(options)}; "
-        f"or name another column: {RECORDED}{log.file}#COLUMN",
+        f"or name another column: {RECORDED}{as_data(log.file)}#COLUMN",
     )

@@ -5,6 +5,7 @@ import os
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from ..errors import GoldError, UsageError, checked, in_words_of_caller
 from ..gold.goldset import Gold
@@ -121,7 +122,7 @@ def _saved_document(subject: object) -> Document | None:
         return None
     path = Path(subject)
     if path.suffix == ".json":
-        data = None
+        data: Any = None
         with suppress(OSError, RecursionError, ValueError):  # what is no JSON may still be the lines of a run
             data = json.loads(path.read_bytes())
         if is_result(data):

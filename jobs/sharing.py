@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..cases import Value
-from ..errors import UsageError, checked, suggest_file
+from ..errors import UsageError, as_data, checked, suggest_file
 from ..evaluation.plain import plain
 from ..evaluation.prevalence import Prevalence, prevalence, tallies
 from ..evaluation.scale import Scale
@@ -96,7 +96,7 @@ def share(
     path = Path(output)
     if not path.is_file():
         hint = suggest_file(path, f"*{path.suffix}") or "name a file that jurist.run wrote"
-        raise UsageError(f"{path}: there is no such file", hint=hint)
+        raise UsageError(f"{as_data(path)}: there is no such file", hint=hint)
     loaded = load_for_new_rows(judge, None, open_store(store), {})
     if loaded.artifact is None:
         raise UsageError(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..cases import text_hash
 from ..engines.model_names import same_model
-from ..errors import ArtifactError, Seed, UsageError, checked
+from ..errors import ArtifactError, Seed, UsageError, as_data, checked
 from ..text.redaction import publishable
 from .artifact_card import RESTORE, Artifact
 from .sealing import (
@@ -72,7 +72,7 @@ class Store:
         self.root = _SHIPPED_FOLDER if self.is_shipped else Path(name)
         if self.root.exists() and not self.root.is_dir():
             raise ArtifactError(
-                f"{self.root} is not a folder", hint="name a folder with --store or JURIST_STORE"
+                f"{as_data(self.root)} is not a folder", hint="name a folder with --store or JURIST_STORE"
             )
         self.trust = trust or Trust()
 
@@ -311,7 +311,9 @@ class Store:
             from ..programs.catalogue import first_steps
 
             hint = first_steps(judge, [shelf.judge for shelf in self._shelves()])
-            return ArtifactError(f"no compiled artifact of judge {judge!r} in {self.root}", hint=hint)
+            return ArtifactError(
+                f"no compiled artifact of judge {judge!r} in {as_data(self.root)}", hint=hint
+            )
         existing = f"versions {', '.join(map(str, versions))} exist"
         if len(versions) == 1:
             existing = f"version {versions[0]} exists"
@@ -327,7 +329,7 @@ class Store:
         artifact = self._read(shelf, version)
         if artifact.faults:
             raise ArtifactError(
-                f"{artifact.ref} in {shelf.root} is damaged: {artifact.faults[0]}",
+                f"{artifact.ref} in {as_data(shelf.root)} is damaged: {artifact.faults[0]}",
                 hint=RESTORE,
             )
         return artifact

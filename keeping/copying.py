@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import ArtifactError, UsageError, checked, system_message
+from ..errors import ArtifactError, UsageError, as_data, checked, system_message
 from ..programs.catalogue import PLUGIN_JUDGES, file_of, is_packaged
 from .artifact_card import Artifact
 from .artifacts import Store, key_of_measurement, leads_out
@@ -81,7 +81,7 @@ def copy_version(store: Store, ref: str, target: Store) -> CopiedVersion:
     """
     target.check_writable()
     if target.root.resolve() == store.root.resolve():
-        raise UsageError(f"{ref} is in {store.root} already", hint="name another folder with --to")
+        raise UsageError(f"{ref} is in {as_data(store.root)} already", hint="name another folder with --to")
     versions = _find_versions(store, ref)
     source_files: dict[Path, _SourceFile] = {}
     notes: list[str] = []
@@ -186,7 +186,8 @@ def _find_source_files(
         file = JudgeFile.read(source)
     except OSError as error:
         raise ArtifactError(
-            f"{code.ref} needs the code of {source}: {system_message(error)}", hint="make it readable"
+            f"{code.ref} needs the code of {as_data(source)}: {system_message(error)}",
+            hint="make it readable",
         ) from error
     if code.hashes and code.hashes.isdisjoint(file.hashes.values()):
         notes.append(
@@ -224,7 +225,8 @@ def _write_file(file: _SourceFile) -> None:
         file.place.write_bytes(file.content)
     except OSError as error:
         raise ArtifactError(
-            f"{file.place}: {system_message(error)}", hint=f"copy {file.source} there by hand"
+            f"{as_data(file.place)}: {system_message(error)}",
+            hint=f"copy {as_data(file.source)} there by hand",
         ) from error
 
 

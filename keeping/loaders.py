@@ -12,7 +12,7 @@ from ..cases import Case
 from ..engines.channel import CallContext
 from ..engines.ledger import Spend
 from ..engines.models import OWN, Model
-from ..errors import JudgeError, UsageError
+from ..errors import JudgeError, UsageError, as_data
 from ..evaluation.scale import Scale
 from ..evaluation.trust import AgreementRegression, SureAnswer
 from ..programs.asking import Asker
@@ -293,7 +293,7 @@ def _judge_of_member(card: "MemberCard", cascade: Artifact, store: Store) -> Jud
     place = store.find_code(path)
     if not place.is_file():
         raise JudgeError(
-            f"{card.judge} in {cascade.ref} needs the code of {card.reference}: {path}: no such file",
+            f"{card.judge} in {cascade.ref} needs the code of {card.reference}: {as_data(path)}: no such file",
             hint="go where that file is, or put it beside the store",
         )
     recorded = card.hashes

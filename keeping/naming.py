@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from ..arguments.groups import Combining
 from ..engines.model_names import same_model
 from ..engines.models import OFFLINE
-from ..errors import ArtifactError, JudgeError, UnknownJudgeError, UsageError
+from ..errors import ArtifactError, JudgeError, UnknownJudgeError, UsageError, as_data
 from ..evaluation.votes import Sampling
 from ..programs.catalogue import file_of, find, is_packaged
 from ..programs.deciding import with_means
@@ -269,7 +269,9 @@ def _version_that_keeps_judge(name: str, version: str, store: Store, error: Judg
             raise UnknownJudgeError(f"no judge is called {name!r}", hint=hint) from error
         if version and isinstance(error, UnknownJudgeError):
             hint = "name the folder that holds it with --store; a clone has the versions that were committed"
-            raise UnknownJudgeError(f"{store.root} holds no version of {name!r}", hint=hint) from error
+            raise UnknownJudgeError(
+                f"{as_data(store.root)} holds no version of {name!r}", hint=hint
+            ) from error
         raise error
     for artifact in artifacts:
         if artifact.problem or artifact.about.definition or artifact.about.reference != name:
@@ -310,7 +312,7 @@ def judge_of_artifact(artifact: Artifact, store: Store, *, source: bool = False)
         return defined_judge(card.definition)
     if not place.is_file():
         raise JudgeError(
-            f"judge {artifact.judge!r} was compiled from {card.reference}: {path}: no such file",
+            f"judge {artifact.judge!r} was compiled from {card.reference}: {as_data(path)}: no such file",
             hint="go where that file is, or name the file in place of the judge",
         )
     judge = execute_judge(f"{place}:{attribute}", artifact.ref, card.hashes, store)

@@ -36,6 +36,7 @@ from ..errors import (
     ModelError,
     StoppedError,
     StopRequested,
+    as_data,
     begin_paid_work,
     signal_name,
 )
@@ -115,7 +116,7 @@ class Checkpoint:
             free, self._lock = take_lock(self.folder / _LOCK)
             if not free:
                 raise CheckpointError(
-                    f"another process is working on this job in {self.folder}",
+                    f"another process is working on this job in {as_data(self.folder)}",
                     hint="wait until it has ended, or end it first",
                 )
             if fresh:
@@ -123,7 +124,7 @@ class Checkpoint:
             if not resume and any(map(_has_begun, self.folder.rglob("journal-*.sqlite"))):
                 self.release()
                 raise CheckpointError(
-                    f"an unfinished run of this job is kept in {self.folder}",
+                    f"an unfinished run of this job is kept in {as_data(self.folder)}",
                     hint="add --resume to continue it without paying again, or --fresh to forget it",
                 )
             self.keep("job.json", fingerprint)
@@ -137,7 +138,8 @@ class Checkpoint:
             """Whether the unfinished run was begun to use no earlier answers."""
         except OSError as error:
             raise CheckpointError(
-                f"{root}: cannot be written: {error.strerror}", hint="name another folder with --store"
+                f"{as_data(root)}: cannot be written: {error.strerror}",
+                hint="name another folder with --store",
             ) from error
 
     def _forget(self) -> None:

@@ -18,7 +18,7 @@ from typing import Annotated
 
 from pydantic import Field, TypeAdapter
 
-from ..errors import ArtifactError, UsageError, system_message
+from ..errors import ArtifactError, UsageError, as_data, system_message
 from ..text.files import read_regular_file
 from .sealing import ADDED_FILES, canonical_json
 
@@ -68,7 +68,9 @@ class Shelf:
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:
-            raise ArtifactError(f"{root}: {error.strerror}", hint="name a folder that can be read") from error
+            raise ArtifactError(
+                f"{as_data(root)}: {error.strerror}", hint="name a folder that can be read"
+            ) from error
         shelves = []
         for name in sorted(names):
             shelf = cls(root, name)
@@ -158,7 +160,7 @@ class Shelf:
                         continue
                     if not (folder / name).is_file() or (folder / name).read_bytes() != data:
                         raise ArtifactError(
-                            f"{self.root} has another {self.judge}@{version}: its number is part of its seal",
+                            f"{as_data(self.root)} has another {self.judge}@{version}: its number is part of its seal",
                             hint="copy it to another store, or compile it there",
                         )
                 return False
@@ -261,7 +263,8 @@ class Shelf:
                 os.close(handle)
         except OSError as error:
             raise ArtifactError(
-                f"{self.path} cannot be written: {error.strerror}", hint="name another folder with --store"
+                f"{as_data(self.path)} cannot be written: {error.strerror}",
+                hint="name another folder with --store",
             ) from error
 
     def _meant_versions(self) -> dict[str, list[int]]:
@@ -275,7 +278,7 @@ class Shelf:
             wrong = f"cannot be read: {system_message(error)}"
         except ValueError:
             wrong = "does not hold names and versions"
-        raise ArtifactError(f"{path} {wrong}", hint="correct or remove it")
+        raise ArtifactError(f"{as_data(path)} {wrong}", hint="correct or remove it")
 
 
 def _is_judge_name(name: str) -> bool:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..errors import JudgeError, printable
+from ..errors import JudgeError, as_data, printable
 
 
 def data_file(name: str) -> Path:
@@ -38,19 +38,21 @@ class Trust:
 
     def check(self, ref: str, file: Path, hashes: Mapping[str, str], recorded: frozenset[str]) -> None:
         """Refuse to execute a file for an artifact, whose card recorded these hashes, or say that it is executed."""
-        hint = f"read {file}, and name it in place of the judge ({file}:ATTRIBUTE) if it is yours"
+        hint = f"read {as_data(file)}, and name it in place of the judge ({as_data(file)}:ATTRIBUTE) if it is yours"
         trusted = self._trusted_hashes()
         if not recorded:
-            raise JudgeError(f"{ref} does not say from which content of {file} it was compiled", hint=hint)
+            raise JudgeError(
+                f"{ref} does not say from which content of {as_data(file)} it was compiled", hint=hint
+            )
         is_unchanged = not recorded.isdisjoint(hashes.values())
         if not is_unchanged and recorded.isdisjoint(trusted):
             raise JudgeError(
-                f"{file} is not what {ref} was compiled from: its content was changed", hint=hint
+                f"{as_data(file)} is not what {ref} was compiled from: its content was changed", hint=hint
             )
         if not self.trusts_all and trusted.isdisjoint(hashes.values()):
-            problem = f"{ref} needs the code of {file}, which you have not trusted yet"
+            problem = f"{ref} needs the code of {as_data(file)}, which you have not trusted yet"
             if not is_unchanged:
-                problem = f"the code of {file} was changed since {ref} was compiled from it"
+                problem = f"the code of {as_data(file)} was changed since {ref} was compiled from it"
             raise JudgeError(problem, hint="read that file, and add --trust")
         self.remember(hashes, file)
         executing = f"executing {file} (sha256 {hashes['judge_sha256'][:16]})"

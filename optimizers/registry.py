@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TypeGuard
 
 from ..engines.dspy_internals import Teleprompter
-from ..errors import OptimizerError, suggest_name
+from ..errors import OptimizerError, repr_in_brief, suggest_name
 from ..programs.plugins import PluginKind, executed_hashes, split_file_name
 from .base import MinimalOptimizer, Optimizer, WithDefaults
 from .dspy_search import PREFIX, DspyOptimizer
@@ -77,7 +77,9 @@ def _by_name(name: str) -> Optimizer:
 def _from_object(value: object, options: Mapping[str, object] | None) -> Optimizer:
     """Return the optimizer of an object. Its settings are fixed, except those that DSPy takes at ``compile``."""
     if isinstance(value, type) or not _may_optimize(value):
-        raise OptimizerError(f"{value!r:.80} is no optimizer", hint=f"give an instance of {_OPTIMIZER_WORDS}")
+        raise OptimizerError(
+            f"{repr_in_brief(value)} is no optimizer", hint=f"give an instance of {_OPTIMIZER_WORDS}"
+        )
     optimizer = _instance(value, repr(value))
     if dataclasses.is_dataclass(value):
         check_ranges(value, optimizer.name)

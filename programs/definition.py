@@ -17,7 +17,7 @@ import pydantic
 from dspy import make_signature
 from pydantic.fields import FieldInfo
 
-from ..errors import ArtifactError, JuristError
+from ..errors import ArtifactError, JuristError, repr_in_brief
 from .answers.base import Answer
 from .answers.infer import PLAIN_KINDS
 from .judge import Judge, is_trace_type
@@ -283,7 +283,7 @@ def _setting_data(value: object) -> object:
         return {"answer": {type(value).__name__: _answer_settings(value)}}
     if isinstance(value, Mapping):
         return {"map": {str(key): _setting_data(item) for key, item in value.items()}}
-    raise TypeError(f"{value!r:.80} is no data")
+    raise TypeError(f"{repr_in_brief(value)} is no data")
 
 
 def _read_settings(data: Mapping[str, object]) -> dict[str, Any]:

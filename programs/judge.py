@@ -23,7 +23,7 @@ from pydantic_core import ErrorDetails
 
 from ..cases import Case, Label, Values
 from ..engines.ledger import Purpose
-from ..errors import EmptyInputError, GoldError, JudgeError, UsageError, check_types
+from ..errors import EmptyInputError, GoldError, JudgeError, UsageError, check_types, repr_in_brief
 from ..evaluation.scale import Scale
 from ..evaluation.votes import RULES, Rule
 from ..text.escaping import defuse
@@ -271,7 +271,7 @@ class Judge:
         """Refuse what is no signature, and one with fields that jurist cannot use."""
         if not hasattr(self.signature, "input_fields"):
             hint = 'give a class of dspy.Signature, or dspy.Signature("claim -> true: bool")'
-            raise JudgeError(f"judge {self.name}: {self.signature!r:.80} is no signature", hint=hint)
+            raise JudgeError(f"judge {self.name}: {repr_in_brief(self.signature)} is no signature", hint=hint)
         self._check_field_names()
         self._check_field_types()
 
@@ -304,7 +304,9 @@ class Judge:
         for name in self.signature.fields:
             if not name.isidentifier() or keyword.iskeyword(name):
                 hint = "use letters, digits and underscores, and no word of Python such as class"
-                raise JudgeError(f"judge {self.name}: a field cannot be called {name!r:.60}", hint=hint)
+                raise JudgeError(
+                    f"judge {self.name}: a field cannot be called {repr_in_brief(name, 60)}", hint=hint
+                )
 
     def _check_field_types(self) -> None:
         """Refuse audio, files, lists of images, and images among the outputs."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeGuard, TypeVar
 
 from ..arguments.names import list_module_names
-from ..errors import JudgeError, JuristError, suggest_file, suggest_name, system_message
+from ..errors import JudgeError, JuristError, as_data, suggest_file, suggest_name, system_message
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -100,10 +100,10 @@ class PluginKind(Generic[T]):
         try:
             module = file.execute()
         except LOADING_ERRORS as error:
-            message = f"{path}: {type(error).__name__}: {error}"
+            message = f"{as_data(path)}: {type(error).__name__}: {error}"
             raise self.error(message, hint="make the file import cleanly") from error
         except SystemExit as error:
-            message = f"{path}: the file ends the program when it is imported (sys.exit)"
+            message = f"{as_data(path)}: the file ends the program when it is imported (sys.exit)"
             hint = 'put what ends the program below if __name__ == "__main__":'
             raise self.error(message, hint=hint) from error
         _executed_hashes[path.resolve()] = file.hashes

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from pydantic import ValidationError
 
 from ..cases import Case, Value
-from ..errors import JuristError, UsageError, system_message
+from ..errors import JuristError, UsageError, as_data, system_message
 from ..evaluation.measured import UNANSWERED
 from ..evaluation.rows import JudgedRow
 from ..gold.scanning import scan
@@ -248,9 +248,9 @@ def saved_report(path: Path, lines: Iterable[_Line]) -> Document:
         rows = list(lines)
     except (OSError, UnicodeDecodeError) as error:
         hint = "name a judge, or the lines of a run"
-        raise UsageError(f"{path}: it cannot be read: {system_message(error)}", hint=hint) from error
+        raise UsageError(f"{as_data(path)}: it cannot be read: {system_message(error)}", hint=hint) from error
     if not rows or not all(_is_run_line(row) for row in rows):
-        raise JuristError(f"{path} holds no lines of a run", hint=_GIVE_RUN)
+        raise JuristError(f"{as_data(path)} holds no lines of a run", hint=_GIVE_RUN)
     with naming_broken_field(path, _GIVE_RUN):
         return _run_report(path, rows)
 
@@ -262,12 +262,12 @@ def naming_broken_field(path: Path, hint: str) -> Iterator[None]:
         yield
     except ValidationError as error:
         raise JuristError(
-            f"{path} has a broken field: {fault_words(error).removeprefix(': ')}", hint=hint
+            f"{as_data(path)} has a broken field: {fault_words(error).removeprefix(': ')}", hint=hint
         ) from error
     except KeyError as error:
-        raise JuristError(f"{path} lacks the field {error.args[0]!r}", hint=hint) from error
+        raise JuristError(f"{as_data(path)} lacks the field {error.args[0]!r}", hint=hint) from error
     except (AttributeError, IndexError, TypeError, ValueError) as error:
-        raise JuristError(f"{path} has a broken field: {error}", hint=hint) from error
+        raise JuristError(f"{as_data(path)} has a broken field: {error}", hint=hint) from error
 
 
 def cascade_report(artifact: Artifact, chosen: CascadeFound) -> Document:

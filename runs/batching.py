@@ -12,7 +12,7 @@ from ..cases import Case
 from ..engines.channel import CallContext
 from ..engines.meter import Amount, Budget
 from ..engines.models import terms_as_json
-from ..errors import BudgetExhausted, CheckpointError, ModelError, UsageError
+from ..errors import BudgetExhausted, CheckpointError, ModelError, UsageError, as_data
 from ..gold.new_rows import Source
 from ..keeping.loading import LoadedJudge, sample_once
 from ..text.files import hide_from_git
@@ -46,7 +46,9 @@ def opened(output: Path, *, new: bool = False) -> Iterator[BatchStore]:
         folder.mkdir(parents=True, exist_ok=True)
         hide_from_git(folder)
     elif not folder.exists():
-        raise CheckpointError(f"no batches of {output} are under way", hint="jurist batch submit begins them")
+        raise CheckpointError(
+            f"no batches of {as_data(output)} are under way", hint="jurist batch submit begins them"
+        )
     try:
         with only_process(output), BatchStore(folder / "batches.sqlite") as store:
             if new and store.batches():
@@ -96,7 +98,8 @@ class BatchRun:
         if self.store.about["judge"] != self.judge.fingerprint():
             hint = "bring it back, or begin anew with jurist batch submit --fresh"
             raise CheckpointError(
-                f"{self.judge.name} is not what the batches of {self.output} were made with", hint=hint
+                f"{self.judge.name} is not what the batches of {as_data(self.output)} were made with",
+                hint=hint,
             )
         refusals = []
         for batch in self.store.unended():

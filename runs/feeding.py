@@ -1,6 +1,7 @@
 """Reading rows ahead in a thread, so that a slow pipe does not stop calls in flight; and rarer garbage collection."""
 
 import asyncio
+import contextvars
 import gc
 import threading
 from collections import deque
@@ -27,7 +28,8 @@ class Feed(Generic[Item]):
         self._closed = False
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._loop = asyncio.get_running_loop()
-        threading.Thread(target=self._read, name="jurist-rows", daemon=True).start()
+        context = contextvars.copy_context()
+        threading.Thread(target=context.run, args=(self._read,), name="jurist-rows", daemon=True).start()
 
     async def take(self) -> Item | None:
         """Wait for the next item and return it; ``None`` after the last one. Raises the error of the reading."""

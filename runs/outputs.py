@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Generic, TextIO, TypeVar
 
-from ..errors import CheckpointError, GoldError, UsageError, system_message, writing_standard_output
+from ..errors import CheckpointError, GoldError, UsageError, as_data, system_message, writing_standard_output
 from ..gold.scanning import scan
 from ..gold.tables import escape_cell, unescape_cell
 from ..gold.writing import of_table, write_jsonl
@@ -118,7 +118,7 @@ def only_process(output: Path) -> Iterator[None]:
     """Keep other processes off the batches of an output."""
     with lock_output(batches_of(output) / "batches") as free:
         if not free:
-            busy = f"another process is working on the batches of {output}"
+            busy = f"another process is working on the batches of {as_data(output)}"
             raise CheckpointError(busy, hint="wait until it has ended")
         yield
 
@@ -128,8 +128,8 @@ def check_no_batches(output: Path, *, forget: bool) -> None:
     folder = batches_of(output)
     if folder.exists() and not forget:
         raise CheckpointError(
-            f"batches of {output} are under way",
-            hint=f"jurist batch collect {output} gets what they bring; --fresh forgets them",
+            f"batches of {as_data(output)} are under way",
+            hint=f"jurist batch collect {as_data(output)} gets what they bring; --fresh forgets them",
         )
     if folder.exists():
         with only_process(output):
@@ -159,14 +159,16 @@ def claimed(
             # a second run would pay for the same rows; devices are nobody's
             if (output.is_file() or not output.exists()) and not locks.enter_context(lock_output(output)):
                 raise CheckpointError(
-                    f"another process is writing {output}",
+                    f"another process is writing {as_data(output)}",
                     hint="wait until it has ended, or name another output file",
                 )
             _check_free(output, sources, going_on=going_on)
             rival = rival or shards_of(output)
             if rival.exists():
                 hint = "go on as it was begun, with --engine ray or without, and --resume"
-                raise CheckpointError(f"an unfinished run of {output} is kept in {rival}", hint=hint)
+                raise CheckpointError(
+                    f"an unfinished run of {as_data(output)} is kept in {as_data(rival)}", hint=hint
+                )
         yield
 
 
@@ -177,7 +179,7 @@ def writing(output: Path) -> Iterator[None]:
         yield
     except OSError as error:
         hint = "name a file that can be written, or make room and start again with --resume"
-        raise UsageError(f"{output}: {system_message(error)}", hint=hint) from error
+        raise UsageError(f"{as_data(output)}: {system_message(error)}", hint=hint) from error
 
 
 def _check_free(output: Path, sources: Sequence[str], *, going_on: bool) -> None:
@@ -191,26 +193,32 @@ def _check_free(output: Path, sources: Sequence[str], *, going_on: bool) -> None
     ):
         if beside.is_symlink():
             hint = "remove it, or name another output"
-            raise UsageError(f"{beside} is a symbolic link, through which nothing is written", hint=hint)
+            raise UsageError(
+                f"{as_data(beside)} is a symbolic link, through which nothing is written", hint=hint
+            )
     if output.is_dir():
-        raise UsageError(f"{output} is a folder", hint="name a file")
+        raise UsageError(f"{as_data(output)} is a folder", hint="name a file")
     for source in sources:
         # unlike Path.resolve, realpath raises nothing where symbolic links lead in a circle
         source_path, output_path = Path(os.path.realpath(source)), Path(os.path.realpath(output))
         is_around = source_path == output_path or source_path in output_path.parents
         if is_around and (source_path.is_dir() or source_path.is_file()):
-            raise UsageError(f"{output} is part of the input {source}", hint="name an output elsewhere")
+            raise UsageError(
+                f"{as_data(output)} is part of the input {as_data(source)}", hint="name an output elsewhere"
+            )
     is_new = not output.exists()
     if is_new and left_out_of(output).exists():
         raise UsageError(
-            f"{left_out_of(output)} has verdicts of an earlier {output.name}, which is not there",
+            f"{as_data(left_out_of(output))} has verdicts of an earlier {output.name}, which is not there",
             hint="move or remove it, or name another output",
         )
     output.open("ab").close()  # before anything is asked
     if is_new:
         output.unlink()
     if output.is_file() and output.stat().st_size and not going_on:
-        raise UsageError(f"{output} exists", hint="add --resume to continue it, or name another file")
+        raise UsageError(
+            f"{as_data(output)} exists", hint="add --resume to continue it, or name another file"
+        )
 
 
 def check_name(path: Path) -> None:
@@ -223,7 +231,7 @@ def check_name(path: Path) -> None:
         raise UsageError(f"{str(path)!r} names no file", hint="name another output")
     suffix = path.suffix.lower()
     if suffix in _OTHER_FORMATS:
-        raise UsageError(f"{path}: a run writes no {suffix[1:]}", hint=f"use {', '.join(FORMATS)}")
+        raise UsageError(f"{as_data(path)}: a run writes no {suffix[1:]}", hint=f"use {', '.join(FORMATS)}")
 
 
 def is_csv(path: Path) -> bool:

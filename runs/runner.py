@@ -23,6 +23,7 @@ from ..errors import (
     GoldError,
     ModelError,
     StopRequested,
+    as_data,
     system_message,
 )
 from ..gold.new_rows import Source
@@ -303,19 +304,23 @@ def _earlier_verdicts(
             try:
                 key, written = read_line(line)
             except (AttributeError, ValueError, KeyError, TypeError) as error:
-                raise CheckpointError(f"{output}:{number}: not a line of a run", hint=hint) from error
+                raise CheckpointError(
+                    f"{as_data(output)}:{number}: not a line of a run", hint=hint
+                ) from error
             for name in OF_RUN:
                 if _setting_in(line, name) != _setting_in(stamp, name):
                     mismatch = f"written with {name} {line.get(name)!r}, not {stamp.get(name)!r}"
                     if name == "language":  # rows that came to the input since may choose another one
                         hint = f"add --language {_setting_in(line, name)} to go on, or {hint}"
-                    raise CheckpointError(f"{output}:{number}: {mismatch}", hint=hint)
+                    raise CheckpointError(f"{as_data(output)}:{number}: {mismatch}", hint=hint)
             if shard.has(key.case_id):
                 yield key, written
     except GoldError as error:
         raise CheckpointError(error.message, hint=hint) from error
     except OSError as error:
-        raise CheckpointError(f"{output} cannot be read: {system_message(error)}", hint=hint) from error
+        raise CheckpointError(
+            f"{as_data(output)} cannot be read: {system_message(error)}", hint=hint
+        ) from error
 
 
 def _setting_in(stamp: Mapping[str, Any], name: str) -> object:

@@ -24,6 +24,7 @@ from ..errors import (
     JuristError,
     StopRequested,
     UsageError,
+    as_data,
     importing_extra,
     signal_name,
     system_message,
@@ -58,7 +59,7 @@ class Shard:
         """Return the file of this run, by the name of the output of all: ``out-2-of-4.jsonl`` of ``out.jsonl``."""
         if is_csv(output):
             hint = f"name {output.with_suffix('.jsonl').name}, and let jurist run join write {output.name}"
-            raise UsageError(f"{output}: a shard is written as JSONL", hint=hint)
+            raise UsageError(f"{as_data(output)}: a shard is written as JSONL", hint=hint)
         return output.with_name(f"{output.stem}-{self.number}-of-{self.of}{output.suffix}")
 
 
@@ -89,9 +90,11 @@ def _check_all(shards: Sequence[Path]) -> None:
     for path in shards:
         name_match = _NAMED.search(path.name)
         if name_match is None:
-            raise UsageError(f"{path} is not named as a shard", hint="give files such as out-1-of-4.jsonl")
+            raise UsageError(
+                f"{as_data(path)} is not named as a shard", hint="give files such as out-1-of-4.jsonl"
+            )
         if not path.is_file():
-            raise UsageError(f"{path} does not exist", hint="run that shard first")
+            raise UsageError(f"{as_data(path)} does not exist", hint="run that shard first")
         numbered.append(Shard(int(name_match[1]), int(name_match[2])))
     of = numbered[0].of
     missing = [number for number in range(1, of + 1) if Shard(number, of) not in numbered]
@@ -124,10 +127,12 @@ def _placed(path: Path) -> Iterator[_Line]:
         try:
             place = int(line["row"]), int(line["part"])
         except (KeyError, TypeError, ValueError) as error:
-            raise UsageError(f"{path}:{number}: not a line of a run", hint="name another file") from error
+            raise UsageError(
+                f"{as_data(path)}:{number}: not a line of a run", hint="name another file"
+            ) from error
         if place <= last:
             hint = "run that shard again with --resume: nothing is asked again"
-            raise UsageError(f"{path}:{number}: not in the order of the input", hint=hint)
+            raise UsageError(f"{as_data(path)}:{number}: not in the order of the input", hint=hint)
         last = place
         yield place, line
 
@@ -256,4 +261,4 @@ def _judge(work: Work, sign: Path, folder: str) -> ShardEnd:
         return error
     except OSError as error:
         hint = "work in a folder that all machines of the cluster share"
-        return JuristError(f"{folder}: {error.strerror or error}", hint=hint)
+        return JuristError(f"{as_data(folder)}: {error.strerror or error}", hint=hint)

@@ -1,18 +1,34 @@
 """Errors name arguments of Python where Python reads them, and options of the command line where that does."""
 
 import ast
+import asyncio
 import inspect
 import re
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from small import cli
 
 import jurist
-from jurist.errors import ARGUMENTS, CALLS, JuristError, answering_command_line, in_words_of_python
+from jurist.engines.direct import wait_in_thread
+from jurist.errors import (
+    ARGUMENTS,
+    CALLS,
+    JuristError,
+    answering_command_line,
+    as_data,
+    in_words_of_caller,
+    in_words_of_python,
+)
 from jurist.jobs.generation import RecipeSettings
+from jurist.runs.feeding import Feed
 
 ROOT = Path(jurist.__file__).parent
 PAIRS = {
@@ -69,6 +85,17 @@ PAIRS = {
     "for example jurist assess offline --benchmark F": 'for example jurist.assess(["offline"], benchmark="F")',
     "--per-cell does not apply to dialogues": "per_cell= does not apply to dialogues",
     "jurist compile tone --verbose": "jurist compile tone --verbose",
+    # what stands between quotes is the user's
+    "unknown label 'jurist run fect --samples 3'; add --map A=b": "unknown label 'jurist run fect --samples 3'; add "
+    'mapping=jurist.RowMapping(labels={"A": "b"})',
+    """no column "it's --gold"; name it with --column""": """no column "it's --gold"; name it with mapping=...""",
+    r"'a\'b\" --gold x' and --gold F": r"'a\'b\" --gold x' and gold=" + '"F"',
+    "labels=['add --resume to', b'--gold x']; --fresh": "labels=['add --resume to', b'--gold x']; fresh=True",
+    "the judges' --gold F and 'F'": "the judges' gold=\"F\" and 'F'",
+    """jurist gate "it's --gold x" --gold F""": 'jurist.gate("it\'s --gold x", gold="F")',
+    """jurist gate j --gold "it's --min f1=1" on all""": 'jurist.gate("j", gold="it\'s --min f1=1") on all',
+    "/data/--gold/x.csv": "/data/--gold/x.csv",
+    """jurist compile 'say "x".py:judge' --gold F""": r'jurist.compile("say \"x\".py:judge", gold="F")',
 }
 
 
@@ -86,6 +113,132 @@ def test_the_reader_decides() -> None:
     assert "give --min METRIC=VALUE" in refused.err
     with pytest.raises(JuristError, match="give minimum="):
         jurist.gate("fect:basic", "fect-mini")
+
+
+WORDS = [
+    "jurist run fect --samples 3",
+    "--gold report.csv",
+    "add --resume to",
+    "--map a=b",
+    "run the same command again",
+]
+HOSTILE = st.lists(st.sampled_from([*WORDS, "'", '"', "\\\\", " ", ";", "(", "jurist", "--", "x", "ß"])).map(
+    "".join
+)
+"""Texts that read like messages of jurist."""
+
+
+@given(HOSTILE, HOSTILE)
+def test_no_value_in_a_message_is_rewritten(value: str, path: str) -> None:
+    text = (
+        f"{as_data(path)}: unknown label {value!r} in {as_data(path)}; add --map A=b, or --gold F: {[value]}"
+    )
+    words = in_words_of_python(text)
+    assert words.startswith(f"{as_data(path)}: unknown label {value!r} in {as_data(path)}; add ")
+    assert words.endswith(f'or gold="F": {[value]}')
+    assert in_words_of_python(as_data(words)) == as_data(words)
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("gold.csv", "gold.csv"),
+        ("my gold.csv", "my gold.csv"),
+        ("a--gold.csv", "a--gold.csv"),
+        ("the file --gold report.csv", "'the file --gold report.csv'"),
+        ("--gold", "'--gold'"),
+        ("jurist run 3/x.csv", "'jurist run 3/x.csv'"),
+        ("it's.csv", '"it\'s.csv"'),
+    ],
+)
+def test_a_path_has_quotes_where_it_reads_like_an_option(text: str, written: str) -> None:
+    assert as_data(text) == as_data(Path(text)) == written
+
+
+FILE = "the file --gold report.csv"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: jurist.evaluate("fect:basic", FILE),
+        lambda: jurist.run("fect:basic", FILE, "o.jsonl"),
+        lambda: jurist.run("fect:basic", "fect-mini", FILE + "/"),
+        lambda: jurist.write_report(FILE),
+    ],
+)
+def test_the_name_of_a_file_is_named_as_it_is(call: Callable[[], object]) -> None:
+    Path(FILE).mkdir()
+    with pytest.raises(JuristError) as refused:
+        call()
+    assert FILE in str(refused.value)
+
+
+def test_a_command_in_a_thread_changes_nobody_elses_words() -> None:
+    """Each context has its own caller; threads that jurist starts have that of their starter."""
+    in_command, may_end = threading.Event(), threading.Event()
+    words: list[str] = []
+
+    def command() -> None:
+        with answering_command_line():
+            in_command.set()
+            may_end.wait()
+            words.append(in_words_of_caller("--gold"))
+
+    thread = threading.Thread(target=command)
+    thread.start()
+    in_command.wait()
+    assert in_words_of_caller("--gold") == "gold="
+    may_end.set()
+    thread.join()
+    assert words == ["--gold"]
+
+
+@pytest.mark.parametrize("caller", [nullcontext, answering_command_line])
+def test_threads_of_jurist_have_the_caller_of_their_starter(caller: Callable[[], Any]) -> None:
+    def rows() -> Iterator[str]:
+        yield in_words_of_caller("--gold")
+
+    async def read() -> object:
+        return await Feed(rows()).take()
+
+    async def answer() -> Any:
+        return in_words_of_caller("--gold")
+
+    with caller():
+        words = in_words_of_caller("--gold")
+        assert asyncio.run(read()) == wait_in_thread(answer()) == words
+
+
+PATH_NAMES = {
+    "path",
+    "output",
+    "file",
+    "folder",
+    "root",
+    "rival",
+    "beside",
+    "self.path",
+    "self.root",
+    "store.root",
+}
+
+
+def test_every_path_in_an_error_is_data() -> None:
+    raw: list[str] = []
+    for folder in set(FOLDERS) - {"engines"}:  # whose paths are those of addresses
+        for path in (ROOT / folder).rglob("*.py"):
+            for call in ast.walk(ast.parse(path.read_text("utf-8"))):
+                if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("Error"):
+                    raw += [f"{path.name}: {name}" for name in _raw_values(call) if name in PATH_NAMES]
+    assert raw == []
+
+
+def _raw_values(call: ast.Call) -> Iterator[str]:
+    """Yield what a call interpolates into texts as it is."""
+    for node in ast.walk(call):
+        if isinstance(node, ast.FormattedValue) and node.conversion == -1:
+            yield ast.unparse(node.value)
 
 
 def test_every_argument_is_one_of_a_public_function() -> None:

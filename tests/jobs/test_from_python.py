@@ -240,11 +240,11 @@ def test_an_error_of_the_system_within_a_run_is_not_blamed_on_its_output(
     async def fail(*arguments: object) -> None:
         raise error
 
-    monkeypatch.setattr("jurist.programs.asking.Asker.judged", fail)
-    with pytest.raises(type(error)) as raised:
-        jurist.run(basic(), ROWS, "out.jsonl")
+    with monkeypatch.context() as patch:
+        patch.setattr("jurist.programs.asking.Asker.judged", fail)
+        with pytest.raises(type(error)) as raised:
+            jurist.run(basic(), ROWS, "out.jsonl")
     assert raised.value is error
-    monkeypatch.undo()
     assert jurist.run(basic(), ROWS, "out.jsonl").rows == len(ROWS)
 
 
