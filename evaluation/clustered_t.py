@@ -19,7 +19,7 @@ constant whose value is known. The t-test does neither, so it shows more of the 
 
 import math
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import ClassVar, Final, Self
 
 import scipy
 
@@ -77,6 +77,8 @@ def _uncorrected(statistic: float, skewness: float) -> float:
 @dataclass(frozen=True, kw_only=True)
 class ClusteredT:
     """A paired t-test over groups, of a metric whose :attr:`~jurist.evaluation.metrics.Metric.test` is one."""
+
+    least_p: ClassVar[float] = LEAST_P
 
     words: str  # the name of the test
     difference: float  # in the metric, second minus first

@@ -23,6 +23,14 @@ from .units import Units
 
 FEW_GROUPS = 20
 POWER = 0.8
+_ROUNDING = 1e-9  # a quotient of floats may lie so far below the whole number that it stands for
+
+
+def _two_digits_down(number: float) -> int:
+    """Return the largest number with two digits before its zeros that is at most a number: 3,900 for 3,980."""
+    whole = math.floor(number + _ROUNDING)
+    unit = 10 ** max(0, len(str(whole)) - 2)
+    return whole - whole % unit
 
 
 def sign_test(wins: int, losses: int) -> float:
@@ -94,6 +102,18 @@ class Paired:
         """The interval with its level."""
         ends = self.interval
         return f"{100.0 * self.level:.4g} % interval {ends.low:+.3f} to {ends.high:+.3f}"
+
+    def luck_words(self, p: float) -> str:
+        """Return a one-sided p of the test in words, as the upper bound that it is: ``at most 1 time in 120``."""
+        if p > 0.5:
+            return f"at most {math.ceil(100.0 * p - _ROUNDING)}% of the time"
+        times = _two_digits_down(1.0 / p)
+        if p < self.tested:  # two digits may say less than the limit, which p is below
+            times = max(times, math.floor(1.0 / self.tested + _ROUNDING))
+        bound = "at most"
+        if p <= self.test.least_p:
+            bound = "less than"
+        return f"{bound} 1 time in {times:,}"
 
     @property
     def p(self) -> float:

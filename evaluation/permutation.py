@@ -81,6 +81,13 @@ class Permutation:
     losses: SwapThresholds = field(repr=False, compare=False)  # that it is worse, by any difference
 
     @property
+    def least_p(self) -> float:
+        """The p at which none of the random swaps reached the difference; 0 where all swaps were tried."""
+        if self.exact:
+            return 0.0
+        return 1.0 / (self.swaps + 1)
+
+    @property
     def p(self) -> float:
         """Two-sided, in (0, 1]."""
         return min(1.0, 2.0 * min(self.better, self.worse))

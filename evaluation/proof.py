@@ -30,14 +30,6 @@ def level_of(alpha: float, openings: int) -> float:
     return max(math.ldexp(alpha, -openings), sys.float_info.min)
 
 
-def odds(p: float) -> str:
-    """Return a p-value in words: ``1 time in 120``."""
-    if p > 0.5:
-        return f"{p:.0%} of the time"
-    times = float(f"{1.0 / p:.3g}")
-    return f"1 time in {times:,.0f}"
-
-
 @dataclass(frozen=True, kw_only=True)
 class Constant(Paired):
     """The best constant answer (``value_before``) against compiled (``value_after``)."""
@@ -48,10 +40,10 @@ class Constant(Paired):
     def words(self) -> str:
         """One sentence for people."""
         verdict = "compiled is not shown to be better than that"
-        luck = odds(self.test.better)
+        luck = self.luck_words(self.test.better)
         if self.direction == "worse":
             verdict = "compiled is worse than that"
-            luck = odds(self.test.worse)
+            luck = self.luck_words(self.test.worse)
         elif self.direction == "better":
             verdict = "compiled is better than that"
         return (
@@ -91,7 +83,7 @@ class Decision(Paired):
 
     @property
     def p(self) -> float:
-        """One-sided: how often luck alone makes compiled so much better than basic."""
+        """One-sided: luck alone makes compiled so much better than basic at most so often."""
         return self.test.better
 
     @property
@@ -132,7 +124,8 @@ class Decision(Paired):
         return (
             f"compiled is {verdict}: {self.metric} {self.value_before:.3f} -> {self.value_after:.3f} "
             f"({self.difference:+.3f}, {self.interval_words})",
-            f"luck alone does this {odds(self.p)} (limit: {odds(self.tested)}{opening})",
+            f"luck alone does this {self.luck_words(self.p)} "
+            f"(limit: 1 time in {1.0 / self.tested:,.0f}{opening})",
             constant,
             units,
             f"{plural(self.counts.units.labelled, 'unit')}, {plural(self.counts.cases.labelled, 'case')}, "

@@ -1,16 +1,20 @@
 """The proof: one test of the judge's own metric, over basic and over a constant; it never rewards silence."""
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from measures import interval
 
 from jurist.errors import UsageError
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.clustered_t import ClusteredT
 from jurist.evaluation.paired import ProofOutcome
+from jurist.evaluation.permutation import permute
 from jurist.evaluation.proof import Proof, level_of, prove_improvement
 from jurist.evaluation.rows import JudgedRow
 from jurist.evaluation.units import encode
@@ -145,6 +149,49 @@ def test_the_scores_of_the_proof_have_their_intervals(proof: Proof) -> None:
     ends = interval(BASIC, "kappa", SIDED)
     card = proof.to_card()["scores"]["basic"]["kappa"]
     assert (card["low"], card["high"]) == (ends.low, ends.high)
+
+
+@pytest.mark.parametrize(
+    ("p", "openings", "words"),
+    [
+        (1 / 10_001, 1, "less than 1 time in 10,000"),  # the least p that the test gives
+        (1 / 10_000, 1, "at most 1 time in 10,000"),
+        (1 / 3_980, 1, "at most 1 time in 3,900"),
+        (1 / 40.9, 1, "at most 1 time in 40"),
+        (0.0251, 1, "at most 1 time in 39"),
+        (1 / 1_290, 6, "at most 1 time in 1,280"),  # below the limit of a sixth opening, and the words say so
+        (1 / 1_270, 6, "at most 1 time in 1,200"),
+        (0.253, 1, "at most 1 time in 3"),
+        (0.5, 1, "at most 1 time in 2"),
+        (0.6341, 1, "at most 64% of the time"),
+        (1.0, 1, "at most 100% of the time"),
+    ],
+)
+def test_the_words_for_luck_bound_its_probability(proof: Proof, p: float, openings: int, words: str) -> None:
+    assert replace(proof.decision, tested=level_of(0.05, openings)).luck_words(p) == words
+
+
+DECISION = prove_improvement(BASIC, COMPILED, "f1", SIDED).decision
+
+
+@given(p=st.floats(min_value=1 / 10_001, max_value=1.0), openings=st.integers(1, 12))
+def test_luck_is_never_said_to_be_rarer_than_its_p(p: float, openings: int) -> None:
+    words = replace(DECISION, tested=level_of(0.05, openings)).luck_words(p)
+    percent = re.search(r"(\d+)%", words)
+    times = re.search(r"in ([\d,]+)", words)
+    if percent:
+        bound = int(percent[1]) / 100
+    else:
+        assert times
+        bound = 1 / int(times[1].replace(",", ""))
+    assert p <= bound * (1 + 1e-6)
+
+
+def test_random_swaps_have_a_least_p_and_all_swaps_have_none() -> None:
+    few = permute(encode(SIDED, *SEVEN_CORRECTED), SIDED.metrics["f1"], seed=0)
+    many = permute(encode(SIDED, rows_of(["+x"] * 30), rows_of(["++"] * 30)), SIDED.metrics["f1"], seed=0)
+    assert (few.exact, few.least_p) == (True, 0.0)
+    assert (many.exact, many.least_p) == (False, many.better)
 
 
 SEVEN_CORRECTED = rows_of(["+x"] * 7 + ["++"] * 5), rows_of(["++"] * 12)
