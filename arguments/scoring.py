@@ -122,7 +122,7 @@ def _parse_limit(text: str) -> tuple[str, float]:
 class CriteriaOptions(Options, group=True):
     """The criteria of a gate beside the limits of metrics."""
 
-    sure: bool = flag("the worse end of the 95 %% interval must pass --min and --max")
+    sure: bool = flag("not only the value but the worse end of the 95 %% interval must pass --min and --max")
     margin: float | None = option(
         "M",
         "with --not-worse-than: how much worse it may be; the interval must show that it is not worse by more "
@@ -151,7 +151,8 @@ class GateOptions(
       jurist gate reply-score --gold labels.csv --max mae=0.5
 
     Exit code 0 if every check holds, 3 if one fails, 1 if the rows cannot tell or the gate could not run. jurist leaves
-    out rows that the judge was compiled on, and near copies of them; too few rows, or one class, may be left.
+    out rows that the judge was compiled on, and near copies of them. The rows cannot tell with fewer than 20 units or 6
+    groups, or fewer than 5 units of a class that a limited metric (F1, balanced accuracy) is of.
     In pytest: jurist.assert_judge.
     """
 

@@ -58,8 +58,8 @@ from ..report.scores import (
 from ..report.table import Table
 from ..report.verdict import VerdictCard, comparison_card, evaluation_card, has_too_few_answers
 from ..report.views import (
-    cascade_parts,
-    cascade_price,
+    cascade_judges,
+    cascade_levels,
     comparison_parts,
     comparison_scores,
     evaluation_parts,
@@ -240,9 +240,9 @@ def cascade_command(options: CascadeOptions) -> Result:
     if cascaded.artifact is not None:
         decision = f"{cascaded.artifact.ref}: {decision}"
     search = CascadeFound.model_validate(data)
-    parts = cascade_parts(search)
-    if not options.verbose:
-        parts = [parts[0], cascade_price(search)]
+    parts = cascade_judges(search)
+    if options.verbose:
+        parts += cascade_levels(search)
     parts.append(joint_spend_line(data["spends"]))
     parts.append(_step_after_cascade(options, cascaded))
     if all(judge["model"] == OFFLINE for judge in data["judges"]):

@@ -23,6 +23,8 @@ OF_POSITIVE: Final = ("precision", "recall", "f1")
 """The names of the metrics of the positive labels."""
 OF_ALL: Final = ("accuracy", "balanced_accuracy", "macro_f1", "kappa")
 """The names of the metrics that take each label as a class of its own."""
+BY_LABEL: Final = ("balanced_accuracy", "macro_f1", "kappa")
+"""The names of those in which a rare label may weigh as much as a frequent one."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,16 @@ class ClosedLabels(Scale):
         from .label_metrics import metrics_by_label
 
         return metrics_by_label(self.labels)
+
+    def units_by_class(self, metric: str, golds: Sequence[Label]) -> Mapping[str, int]:
+        if metric in BY_LABEL:
+            return Counter(golds)
+        if metric not in OF_POSITIVE:
+            return {}
+        units = 0
+        for gold in golds:
+            units += gold in self.positive
+        return {" or ".join(self.positive_values): units}
 
     def right(self, gold: Label, value: Label) -> bool:
         if self.positive:

@@ -76,6 +76,12 @@ class CriteriaScale(Scale):
             values.extend(_rate(criterion, scale.domain))
         return tuple(values)
 
+    def units_by_class(self, metric: str, golds: Sequence[Rated]) -> Mapping[str, int]:
+        criterion, _, criterion_metric = metric.partition(".")
+        if criterion not in self.scales:
+            return {}
+        return self.scales[criterion].units_by_class(criterion_metric, _plain_values(criterion, golds))
+
     @property
     def right_means(self) -> str:
         if all(scale.right_means for scale in self.scales.values()):

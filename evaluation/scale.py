@@ -90,6 +90,10 @@ class Scale(Kind):
         """Class -> its metrics by name, where values are of classes."""
         return {}
 
+    def units_by_class(self, metric: str, golds: Sequence[Value]) -> Mapping[str, int]:
+        """Return the units of each class whose share a metric gives; empty for a metric that counts all units alike."""
+        return {}
+
     @property
     def right_means(self) -> str:
         """The meaning of right, in words; empty where nothing is right or wrong."""

@@ -3,6 +3,7 @@
 :mod:`~jurist.evaluation.cascade` says what a level is and how it is tested.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
@@ -12,6 +13,7 @@ from ..engines.models import Model
 from ..errors import UsageError, plural
 from ..evaluation.cascade import Step, choose_step, cross_fit, fewest_rows_needed, fit_trust, try_levels
 from ..evaluation.disagreements import correctness
+from ..evaluation.measured import warn_if_lopsided
 from ..evaluation.plain import plain_fields
 from ..evaluation.proof import level_of
 from ..evaluation.rows import JudgedRow
@@ -43,6 +45,7 @@ from ..report.shown import Shown
 from ..report.table import Table
 from ..report.views import cascade_parts
 from .experiment import Answers, Experiment
+from .references import score_constant_beside
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +59,16 @@ class CascadeMember:
     answered: int  # the number of rows that it answers in the cascade
     right: int  # the number of these rows to which it gives the label of people
     trust: AgreementRegression  # the model of how probable it is that people agree
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelShare:
+    """The rows to which people gave one label, with the answers of the cascade in numbers."""
+
+    label: str
+    rows: int  # the number of these rows
+    answered: int  # the number of them that some judge answers
+    right: int  # the number of answered ones to which that judge gives the label
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -74,6 +87,8 @@ class Cascade(Shown):
         chosen: the step of the level that was chosen; ``None`` if no level was shown to agree enough.
         steps: the steps of all levels that were tested, the strictest first.
         judges: the judges, in the order in which they are asked.
+        labels: the agreement by the label of people, the most frequent first; empty if no level was chosen.
+        warnings: sentences: the answers are lopsided, or not told apart from a constant answer.
         tokens: the mean tokens of a row, under ``cascade`` and, for the last judge alone, ``last``; empty if unknown.
         dollars: the price of 1,000 rows, under the same names; empty if unknown.
         spends: the spend of each judge, as JSON values.
@@ -91,6 +106,8 @@ class Cascade(Shown):
     chosen: Step | None
     steps: tuple[Step, ...]
     judges: tuple[CascadeMember, ...]
+    labels: tuple[LabelShare, ...]
+    warnings: tuple[str, ...]
     tokens: Mapping[str, float]
     dollars: Mapping[str, float]
     spends: tuple[Mapping[str, Any], ...]
@@ -242,8 +259,13 @@ class Cascading(Experiment):
         tested = tuple(try_levels(probable, right, groups, agree=self.agree, risk=opening_risk))
         best = choose_step(tested, self.agree)
         spends: Mapping[str, MeanSpend] = {}
+        labels: tuple[LabelShare, ...] = ()
+        warnings: tuple[str, ...] = ()
         if best is not None:
             spends = _spends_by_name(judged, rows, best.level)
+            answer_of_row = _answers_of_cascade(judged, rows, best.level)
+            labels = self._count_by_label(answer_of_row)
+            warnings = self._warn_of_answers(answer_of_row)
         return Cascade(
             gold=self.gold.name,
             cases=len(rows),
@@ -256,6 +278,8 @@ class Cascading(Experiment):
             chosen=best,
             steps=tested,
             judges=tuple(judge.as_member(best, place) for place, judge in enumerate(judged)),
+            labels=labels,
+            warnings=warnings,
             tokens={name: spend.tokens for name, spend in spends.items()},
             dollars=_dollars_per_1000_rows(spends),
             spends=tuple(judge_answers.spend.to_json() for judge_answers in answers),
@@ -271,6 +295,39 @@ class Cascading(Experiment):
             right.append(self._agrees(answers.repeats[0][row]))
         probable = cross_fit(sure, right, groups, self.seed)
         return _JudgedGold(answers=answers, sure=sure, right=right, probable=probable)
+
+    def _count_by_label(self, answer_of_row: Mapping[int, JudgedRow | None]) -> tuple[LabelShare, ...]:
+        """Return the agreement by the label of people, the most frequent label first."""
+        rows: Counter[str] = Counter()
+        answered: Counter[str] = Counter()
+        right: Counter[str] = Counter()
+        for row, answer in answer_of_row.items():
+            (value,) = self.cases[row].labels
+            label = self.scored.answer.scale.text(value)
+            rows[label] += 1
+            if answer is not None:
+                answered[label] += 1
+                right[label] += self._agrees(answer)
+        shares = []
+        for label, count in rows.most_common():
+            shares.append(LabelShare(label=label, rows=count, answered=answered[label], right=right[label]))
+        return tuple(shares)
+
+    def _warn_of_answers(self, answer_of_row: Mapping[int, JudgedRow | None]) -> tuple[str, ...]:
+        """Return warnings if the cascade mostly gives one answer, or is not shown to be better than a constant."""
+        judge = self.scored
+        cases = []
+        answers = []
+        for row, answer in answer_of_row.items():
+            if answer is not None:
+                cases.append(self.cases[row])
+                answers.append(answer)
+        lopsided = warn_if_lopsided("the cascade", answers, judge.comparison, judge.answer.scale.text)
+        constant = score_constant_beside(judge, cases)
+        tested = constant.against(
+            judge, "the cascade", answers, constant.by_name, seed=self.seed, level=self.opening.level
+        )
+        return lopsided + tested.words("the cascade")
 
     def _agrees(self, row: JudgedRow) -> bool:
         """Say whether the answer to a row is the label of people."""
@@ -341,6 +398,20 @@ def _check_share(option: str, value: float) -> None:
     if not 0 < value < 1:
         hint = "give a number above 0 and below 1, such as 0.9"
         raise UsageError(f"--{option} {value:g} is no share", hint=hint)
+
+
+def _answers_of_cascade(
+    judged: Sequence[_JudgedGold], rows: Sequence[int], level: float
+) -> dict[int, JudgedRow | None]:
+    """Return row -> the answer of the first judge that is sure enough of it; ``None`` where the row is for people."""
+    answer_of_row: dict[int, JudgedRow | None] = {}
+    for place, row in enumerate(rows):
+        answer_of_row[row] = None
+        for judge in judged:
+            if judge.probable[place] >= level:
+                answer_of_row[row] = judge.answers.repeats[0][row]
+                break
+    return answer_of_row
 
 
 def _spends_by_name(judged: Sequence[_JudgedGold], rows: Sequence[int], level: float) -> dict[str, MeanSpend]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self, TypeAlias
 
 from ..arguments.scoring import CriteriaOptions
+from ..cases import Case, Value
 from ..errors import JuristError, UsageError, plural, suggest_name
 from ..evaluation.contrasts import Contrast, not_worse, usual_margin
 from ..evaluation.plain import plain_fields
@@ -71,6 +72,10 @@ def _pairs_of(limits: Limits) -> Iterable[tuple[str, float]]:
 
 LEAST_GROUPS = 6
 """The fewest groups on which a paired test of whole groups can show anything."""
+
+
+LEAST_OF_CLASS = 5
+"""The fewest units of one of two classes: of fewer, one unit moves a recall by more than .2, the mean of two by .1."""
 
 
 class GateCriteria(CriteriaOptions):
@@ -141,7 +146,9 @@ class Gating(Comparing):
             reason = f"a gate needs {plural(least_units, 'labelled unit')} in {plural(least_groups, 'group')}"
             hint = "give labelled rows that no version was compiled on; --at-least N allows fewer"
         else:
-            return
+            reason, hint = self._rare_class(labelled)
+            if not reason:
+                return
         remaining = f"{plural(units, 'labelled unit')} in {plural(len(groups), 'group')}"
         if self.left_out:
             remaining = f"{remaining} remain of {self.gold.name}, as {self.left_out_words}"
@@ -149,6 +156,24 @@ class Gating(Comparing):
             remaining = f"{self.gold.name} has {remaining}"
         name = self.contenders[0].name
         raise JuristError(f"whether {name} passes cannot be found out: {remaining}; {reason}", hint=hint)
+
+    def _rare_class(self, labelled: Sequence[Case]) -> tuple[str, str]:
+        """Return the reason and the hint where a class has too few units for the limit of a metric; else two empty."""
+        golds: list[Value] = []
+        for case in labelled:
+            golds.extend(case.labels)
+        for limit in self.criteria.limits:
+            units_by_class = self.scored.comparison.units_by_class(limit.metric, golds)
+            # In a mean over more classes than two each weighs less, so fewer units of each are enough.
+            least = math.ceil(2 * LEAST_OF_CLASS / max(2, len(units_by_class)))
+            least = min(least, self.criteria.at_least)
+            for label, units in units_by_class.items():
+                if units < least:
+                    return (
+                        f"{limit.metric} needs {least} units labelled {label} (found: {units})",
+                        f"add rows labelled {label}, or limit a metric that counts all units alike, such as accuracy",
+                    )
+        return "", ""
 
     def _check_limits(self) -> None:
         """Refuse limits of unknown metrics, and limits that every judge, or none, would meet."""

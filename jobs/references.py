@@ -204,6 +204,17 @@ def find_constant(
     return None
 
 
+def score_constant_beside(judge: Judge, cases: Sequence[Case]) -> References:
+    """Return the best constant answer to labelled rows as the only reference, by the judge's metric."""
+    by_name: dict[str, Reference] = {}
+    constant = find_constant(judge, (), cases)
+    if constant is not None:
+        description, rows = constant
+        by_name["constant"] = _score_reference(judge, "constant", description, rows)
+    metric = resolve(judge.metric, judge.comparison)
+    return References(metric=metric.name, by_name=by_name)
+
+
 def _outside_groups(learnable: Sequence[Case], cases: Sequence[Case], same: Mapping[str, str]) -> list[Case]:
     """Return the labelled cases of groups to which none of ``cases`` belongs."""
     groups = {same.get(case.group, case.group) for case in cases}

@@ -771,6 +771,15 @@ class StepCard(Part):
     agreement: Figure
 
 
+class LabelAgreementCard(Part):
+    """The answers of a cascade to the rows to which people gave one label."""
+
+    label: str
+    rows: Count
+    answered: Count
+    right: Count
+
+
 class CascadeFound(Part):
     """The findings behind the chosen level of a cascade."""
 
@@ -785,6 +794,8 @@ class CascadeFound(Part):
     chosen: StepCard | None = None
     steps: list[StepCard] = []
     judges: Annotated[list[AnsweringCard], Field(min_length=1)]
+    labels: list[LabelAgreementCard] = []
+    warnings: list[str] = []
     tokens: dict[str, Figure] = {}
     dollars: dict[str, Figure] = {}
     words: str = ""

@@ -121,7 +121,7 @@ def cascade_parts(search: CascadeFound) -> list[Table | str]:
 
 
 def cascade_judges(search: CascadeFound) -> list[Table | str]:
-    """Return a table of the judges with the share of the rows that each answers, and a line with the price of a row."""
+    """Return the judges with the rows that each answers, the labels of people, the price of a row, and warnings."""
     rows = []
     for judge in search.judges:
         row = [judge.judge, judge.model, f"{judge.alone:.1%}"]
@@ -138,10 +138,25 @@ def cascade_judges(search: CascadeFound) -> list[Table | str]:
         rows.append(["together", "", "", f"{1 - people_share:.1%}", agreement])
     title = rows_words({"gold": search.gold, "cases": search.cases, "left_out": search.left_out})
     parts: list[Table | str] = [table(title, columns, rows)]
+    parts += _cascade_labels(search)
     price = cascade_price(search)
     if price:
         parts.append(price)
+    parts += [f"warning: {warning}" for warning in search.warnings]
     return parts
+
+
+def _cascade_labels(search: CascadeFound) -> list[Table]:
+    """Return the share of answered and of right rows by the label of people; empty if no level was chosen."""
+    rows = []
+    for label in search.labels:
+        agreement = "-"
+        if label.answered:
+            agreement = f"{label.right / label.answered:.1%}"
+        rows.append([label.label, f"{label.rows:,}", f"{label.answered / label.rows:.1%}", agreement])
+    if not rows:
+        return []
+    return [table("by the label of people", ["", "rows", "answers", "and agrees there"], rows)]
 
 
 def cascade_levels(search: CascadeFound) -> list[Table]:

@@ -135,3 +135,36 @@ def test_what_cannot_be_is_said_on_one_line(server: BatchServer) -> None:
         done = cli(*command.split())
         assert done.code in (1, 2), (command, done.err)
         assert words in done.err.splitlines()[-1], (command, done.err)
+
+
+@pytest.mark.parametrize(
+    ("constant", "warned", "blue"),
+    [
+        (
+            True,
+            [
+                "the cascade gives one answer, red, to 150 of 150 units (100%), which is the label of 129",
+                "the cascade is not told apart from constant: balanced_accuracy 0.500 and 0.500",
+            ],
+            {"label": "blue", "rows": 21, "answered": 21, "right": 0},
+        ),
+        (False, [], {"label": "blue", "rows": 21, "answered": 21, "right": 21}),
+    ],
+)
+def test_a_cascade_that_finds_no_rare_label_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, constant: bool, warned: list[str], blue: dict[str, Any]
+) -> None:
+    """A constant agrees with people on 86 % of these rows, which the cascade certifies: it must not stand alone."""
+    monkeypatch.chdir(tmp_path)
+    desks = ["blue" if number % 7 == 3 else "red" for number in range(ROWS)]
+    gold = [{"ticket": f"thing {number}", "desk": desk} for number, desk in enumerate(desks)]
+    log = [{**row, "verdict": "red" if constant else row["desk"]} for row in gold]
+    write_jsonl(Path("gold.jsonl"), gold)
+    write_jsonl(Path("log.jsonl"), [{"ticket": row["ticket"], "verdict": row["verdict"]} for row in log])
+    done = ok("cascade", "recorded:log.jsonl", "--gold", "gold.jsonl", "--agree", "0.7", "--json")
+    found = done.json
+    assert found["shown"]
+    assert blue in found["labels"]
+    assert len(found["warnings"]) == len(warned)
+    for words, warning in zip(warned, found["warnings"], strict=True):
+        assert words in warning

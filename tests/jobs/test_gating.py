@@ -17,7 +17,9 @@ from jurist import assert_judge
 from jurist.errors import JuristError, UsageError
 from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.contrasts import NotWorse, contrast, not_worse, rows_to_pass, usual_margin
+from jurist.evaluation.scale import Scale
 from jurist.evaluation.scores import Scores
+from jurist.evaluation.sets import LabelSets
 from jurist.gold.goldset import Gold
 from jurist.keeping.artifacts import Store
 from jurist.programs.fect import FECT
@@ -277,6 +279,52 @@ def test_one_class_that_is_left_decides_nothing() -> None:
     done = cli("gate", "fect@1", "--gold", "gold.jsonl", "--min", "f1=0", "--at-least", 1)
     assert done.code == 1
     assert "there is no positive one; add rows labelled non_factual" in done.lines[-1]
+
+
+RARE: list[tuple[str, int, dict[str, Any], str]] = [
+    # metric, positive units of 22, more options -> the reason, empty where the gate can tell
+    ("balanced_accuracy", 2, {}, "balanced_accuracy needs 5 units labelled non_factual (found: 2)"),
+    ("f1", 4, {}, "f1 needs 5 units labelled non_factual (found: 4)"),
+    ("recall", 4, {}, "recall needs 5 units labelled non_factual (found: 4)"),
+    ("kappa", 18, {}, "kappa needs 5 units labelled factual (found: 4)"),
+    ("f1", 18, {}, ""),
+    ("balanced_accuracy", 5, {}, ""),
+    ("balanced_accuracy", 2, {"at_least": 2}, ""),
+    ("accuracy", 2, {}, ""),
+]
+
+
+@pytest.mark.parametrize(("metric", "positive", "more", "said"), RARE)
+def test_a_class_of_few_units_decides_nothing(
+    metric: str, positive: int, more: dict[str, Any], said: str
+) -> None:
+    rows = []
+    for place, row in enumerate(claims()[:22]):
+        rows.append({**row, "factual": place >= positive, "group": f"g{place}"})
+    write_jsonl(Path("gold.jsonl"), rows)
+    options = [f"--at-least={number}" for number in more.values()]
+    done = cli("gate", "fect:basic", "--gold", "gold.jsonl", "--min", f"{metric}=0", *options)
+    assert done.code == (1 if said else 0), done.err
+    assert said in done.lines[-1]
+    if said:
+        assert "found out: gold has 22 labelled units in 22 groups; " in done.lines[-1]
+
+
+@pytest.mark.parametrize(
+    ("scale", "metric", "golds", "expected"),
+    [
+        (ClosedLabels("abc", {"a", "b"}), "f1", "aabcc", {"a or b": 3}),
+        (ClosedLabels("abc", {"a", "b"}), "macro_f1", "aabcc", {"a": 2, "b": 1, "c": 2}),
+        (ClosedLabels("abc"), "accuracy", "aabcc", {}),
+        (LabelSets("abc"), "balanced_accuracy", [("a", "b"), ("a",), ()], {"a": 2, "b": 1}),
+        (LabelSets("abc"), "micro_f1", [("a", "b"), ("a",), ()], {}),
+        (Scores(1, 5, whole=True), "quadratic_kappa", [1, 2, 2], {}),
+    ],
+)
+def test_the_classes_that_a_metric_counts(
+    scale: Scale, metric: str, golds: Any, expected: dict[str, int]
+) -> None:
+    assert scale.units_by_class(metric, list(golds)) == expected
 
 
 def test_groups_that_are_too_few_decide_nothing() -> None:
