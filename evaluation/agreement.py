@@ -324,7 +324,9 @@ def human_ceiling(
     groups: Sequence[str],
     rule: Rule | None = None,
 ) -> Ceiling:
-    """Score each rater against what the others agree on: the ceiling for a judge, as gold cannot show more.
+    """Score each rater against what the others agree on.
+
+    A judge is scored against what all raters agree on, which errs less: one more rater would mostly score higher there.
 
     Args:
         ratings: rater -> values of the units, ``None`` where a rater gave none.

@@ -377,8 +377,8 @@ class ArtifactReport:
         intro = ""
         if self._ceiling is not None:
             intro = (
-                "The human ceiling is how well each rater does against the others: a judge that reaches it agrees "
-                "with people as well as they agree with each other."
+                "The human ceiling is how well each rater does against the others. The judge is scored against the "
+                "labels of all raters together, which is easier: one more rater would mostly score higher than that."
             )
         if self.gold and self.gold.labelled_by_model:
             intro = (
