@@ -44,7 +44,7 @@ from jurist.engines.ledger import Spend
 from jurist.engines.meter import Budget
 from jurist.errors import JuristError
 from jurist.evaluation.contrasts import contrast
-from jurist.evaluation.measured import score, score_constant
+from jurist.evaluation.measured import score
 from jurist.evaluation.rows import JudgedRow
 from jurist.evaluation.scale import resolve
 from jurist.evaluation.units import encode
@@ -347,8 +347,7 @@ def score_answers(work: Work, answers: Answers, basic: Sequence[Values] | None) 
     judge = work.judge
     metric = resolve(judge.metric, judge.comparison)
     rows = work.rows(answers.values)
-    score_units = score_constant if work.cell.contender == "constant" else score
-    own = score_units(encode(judge.comparison, rows).worst, metric)
+    own = score(encode(judge.comparison, rows).worst, metric)
     line: Line = {
         "metric": metric.name,
         "score": own.value,

@@ -7,7 +7,7 @@ compared with gold; it need not be the scale on which they were given.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -50,19 +50,14 @@ class Measured:
 
 
 def score(units: Units, metric: Metric) -> Score:
-    """Score units on one metric."""
+    """Score units on one metric; of one answer to all units the interval is a point if gold cannot move the metric."""
     worst, best = metric.bounds(units)
+    value = metric.of(units)
     interval = metric_interval(units, metric)
-    return Score(value=metric.of(units), worst=worst, best=best, interval=interval)
-
-
-def score_constant(units: Units, metric: Metric) -> Score:
-    """Score the same answer to every unit; the interval is a point if the metric is the same whatever the gold."""
-    constant_score = score(units, metric)
-    if len(np.unique(units.gold)) < 2 or not has_one_value(units, metric):
-        return constant_score
-    point = Interval(low=constant_score.value, high=constant_score.value, groups=units.groups)
-    return replace(constant_score, interval=point)
+    has_one_answer = len(np.unique(units.predicted[units.answered])) == 1
+    if has_one_answer and len(np.unique(units.gold)) > 1 and has_one_value(units, metric):
+        interval = Interval(low=value, high=value, groups=units.groups)
+    return Score(value=value, worst=worst, best=best, interval=interval)
 
 
 def measure(rows: Sequence[JudgedRow], metric: MetricLike, comparison: Scale) -> Measured:

@@ -16,7 +16,7 @@ from ..evaluation.agreement import Ceiling
 from ..evaluation.contrasts import Contrast, contrast, corrected
 from ..evaluation.criteria import Rated
 from ..evaluation.intervals import Interval
-from ..evaluation.measured import Score, objective_score, score, score_constant
+from ..evaluation.measured import Score, objective_score, score
 from ..evaluation.rows import JudgedRow
 from ..evaluation.scale import Learned, resolve
 from ..evaluation.units import encode
@@ -229,8 +229,7 @@ def _score_reference(judge: Judge, name: str, description: str, rows: Sequence[J
     """Return a reference with its score by the judge's metric."""
     metric = resolve(judge.metric, judge.comparison)
     units = encode(judge.comparison, rows)
-    score_units = score_constant if name == "constant" else score
-    return Reference(answer=description, rows=tuple(rows), score=score_units(units, metric))
+    return Reference(answer=description, rows=tuple(rows), score=score(units, metric))
 
 
 def score_references_beside(

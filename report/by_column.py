@@ -32,7 +32,10 @@ def column_tables(scores: ScoresByName) -> list[Table]:
         rows.append(row)
     column, metric = first["column"], first["metric"]
     names = [metric] if len(scores) == 1 else list(scores)
-    return [table(f"{metric} by {column}", [column, "cases", "labelled units", *names], rows)]
+    title = f"{metric} by {column}"
+    if len(rows) > 1:
+        title += f" (the differences between these {len(rows)} are not tested: some may be chance)"
+    return [table(title, [column, "cases", "labelled units", *names], rows)]
 
 
 def column_section(scores: ScoresByName, main: str) -> list[Section]:

@@ -8,8 +8,9 @@ import pytest
 from measures import difference, noisy, permutation, rows_of
 
 from jurist.cases import Value
+from jurist.evaluation.closed_labels import ClosedLabels
 from jurist.evaluation.contrasts import contrast
-from jurist.evaluation.measured import measure, objective_score, score_constant
+from jurist.evaluation.measured import measure, objective_score, score
 from jurist.evaluation.paired import run_test
 from jurist.evaluation.proof import prove_improvement
 from jurist.evaluation.rows import JudgedRow
@@ -184,14 +185,30 @@ def test_forty_rows_show_that_a_good_judge_is_better_than_a_constant(name: str) 
 
 def test_a_constant_answer_has_no_interval_where_its_value_cannot_vary() -> None:
     units = encode(FIVE, rows_of([(score, 3) for score in (1, 2, 4, 5, 3, 4, 2, 1, 5, 4)]))
-    kappa = score_constant(units, FIVE.metrics["quadratic_kappa"])
+    kappa = score(units, FIVE.metrics["quadratic_kappa"])
     assert (kappa.value, kappa.interval.low, kappa.interval.high) == (0.0, 0.0, 0.0)
     assert metric_cell(ScoreCard.model_validate(kappa.to_json())) == "0.000"
-    error = score_constant(units, FIVE.metrics["mae"])
+    error = score(units, FIVE.metrics["mae"])
     assert error.interval.low < error.value < error.interval.high
+
+
+@pytest.mark.parametrize("missing", [0, 3])
+def test_a_judge_of_one_answer_has_the_interval_of_the_constant(missing: int) -> None:
+    kind = ClosedLabels("ab")
+    pairs = [("ab"[place % 3 == 0], "a") for place in range(30)]
+    rows = rows_of(pairs, group_size=2)
+    for place in range(missing):
+        rows[place] = replace(rows[place], predicted=(None,) * len(rows[place].gold))
+    balanced = measure(rows, "balanced_accuracy", kind)["balanced_accuracy"]
+    assert (balanced.value, balanced.interval.low, balanced.interval.high) == (0.5, 0.5, 0.5)
+    accuracy = measure(rows, "accuracy", kind)["accuracy"]
+    assert accuracy.interval.low < accuracy.value < accuracy.interval.high
+    varied = [*rows[:-1], replace(rows[-1], predicted=("b",) * len(rows[-1].gold))]
+    balanced = measure(varied, "balanced_accuracy", kind)["balanced_accuracy"]
+    assert balanced.interval.low < balanced.interval.high
 
 
 def test_a_constant_answer_that_may_be_right_by_luck_has_an_interval() -> None:
     units = encode(FIVE, rows_of([(3, 3)] * 10))  # nothing but this answer occurs
-    right = score_constant(units, FIVE.metrics["within_one"])
+    right = score(units, FIVE.metrics["within_one"])
     assert right.interval.low < right.value == 1.0
