@@ -162,11 +162,12 @@ class Gating(Comparing):
         golds: list[Value] = []
         for case in labelled:
             golds.extend(case.labels)
+        # A gate that takes fewer units than usual takes fewer of a class, in the same share.
+        least_of_class = min(LEAST_OF_CLASS, math.ceil(self.criteria.at_least / 4))
         for limit in self.criteria.limits:
             units_by_class = self.scored.comparison.units_by_class(limit.metric, golds)
             # In a mean over more classes than two each weighs less, so fewer units of each are enough.
-            least = math.ceil(2 * LEAST_OF_CLASS / max(2, len(units_by_class)))
-            least = min(least, self.criteria.at_least)
+            least = math.ceil(2 * least_of_class / max(2, len(units_by_class)))
             for label, units in units_by_class.items():
                 if units < least:
                     return (

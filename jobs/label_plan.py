@@ -195,7 +195,7 @@ class LabelPlan(Shown):
         listed = f"{', '.join(numbers[:-1])} and {numbers[-1]}"
         return (
             f"jurist tests after {listed} labels, counted from the top of the sheet, and ends where a difference is "
-            f"shown; the chance of a false win over all {len(numbers)} tests is at most {self.level:.3g}"
+            f"shown; the chance of a false win over all {len(numbers)} tests is about {self.level:.3g} or less"
         )
 
     @property

@@ -87,11 +87,11 @@ BEST = 5
 def judge_scores(rng: np.random.Generator, gold: list[int], miss_rate: float, near_rate: float) -> list[int]:
     """Return scores that take some of the lowest for the highest, and are one off in some of the others."""
     scores = []
-    for score in gold:
-        if score == LOW:
+    for gold_score in gold:
+        if gold_score == LOW:
             scores.append(BEST if rng.random() < miss_rate else LOW)
         else:
-            scores.append(GOOD + BEST - score if rng.random() < near_rate else score)
+            scores.append(GOOD + BEST - gold_score if rng.random() < near_rate else gold_score)
     return scores
 
 

@@ -289,7 +289,13 @@ RARE: list[tuple[str, int, dict[str, Any], str]] = [
     ("kappa", 18, {}, "kappa needs 5 units labelled factual (found: 4)"),
     ("f1", 18, {}, ""),
     ("balanced_accuracy", 5, {}, ""),
-    ("balanced_accuracy", 2, {"at_least": 2}, ""),
+    ("balanced_accuracy", 2, {"at_least": 8}, ""),
+    (
+        "balanced_accuracy",
+        2,
+        {"at_least": 9},
+        "balanced_accuracy needs 3 units labelled non_factual (found: 2)",
+    ),
     ("accuracy", 2, {}, ""),
 ]
 
