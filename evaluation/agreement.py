@@ -11,6 +11,9 @@ and there is no unweighted kappa and nothing by label.
 Of numbers (scores, and closed labels that are three numbers or more) there are also weighted kappas (Cohen 1968), in
 which a difference counts by its size (linear) or by the square of its size (quadratic), and the interval alpha.
 
+AC1 (Gwet 2008, "Computing inter-rater reliability and its variance in the presence of high agreement") takes chance
+agreement from how mixed the labels are. Where one label is rare, it stays near raw agreement, and alpha falls.
+
 By label, alpha is that of the label against all others; specific agreement is the share of pairs of ratings with that
 label that agree on it. Intervals are clustered by group, as for metrics. A quotient 0/0 is undefined, ``None``: where
 all ratings are one label, chance alone agrees as well.
@@ -31,7 +34,7 @@ from ..cases import Value
 from ..errors import JuristError
 from .intervals import Estimate, Jackknife, estimated, leaving_out
 from .measured import Measured, measure
-from .metrics import GroupWeights, Metric, Ratio, mean
+from .metrics import GroupWeights, Metric, Ratio, mean, quotient
 from .rows import JudgedRow
 from .scale import MetricLike, Scale, shown_metrics
 from .units import MISSING, Bools, Floats, Ints, Units, encode
@@ -77,6 +80,7 @@ class Agreement:
     # ``None`` where only one number was given, and for answers that are no numbers
     interval_alpha: Estimate | None
     has_numbers: bool  # whether the values are scores, or labels that are numbers
+    ac1: Estimate | None  # ``None`` where there is only one label, and for answers that are no labels
     table: tuple[LabelAgreement, ...]
     units: int
     skipped: int
@@ -96,9 +100,12 @@ def rater_agreement(
     group: Groups = np.arange(len(all_codes))  # each unit is a group of its own
     if groups is not None:
         group = np.array(groups)
+    is_closed = comparison is None or bool(comparison.domain)
+    ac1 = None
+    if is_closed:
+        ac1 = _ac1(_count_ratings(all_codes, len(values)), group)
     group = group[has_two_ratings]
     counts = _count_ratings(codes, len(values))
-    is_closed = comparison is None or bool(comparison.domain)
     similarity = np.eye(len(values))  # (K, K), of two values
     table = []
     if is_closed:
@@ -127,6 +134,7 @@ def rater_agreement(
         alpha=_alpha(counts, group, (1.0 - similarity) ** 2),
         interval_alpha=interval_alpha,
         has_numbers=gaps is not None,
+        ac1=ac1,
         table=tuple(table),
         units=len(codes),
         skipped=len(all_codes) - len(codes),
@@ -261,6 +269,29 @@ def _alpha(counts: Ints, group: Groups, distance: Floats) -> Estimate | None:
         return chance - observed * (sizes.sum(axis=-1) - 1), chance
 
     return estimated(np.column_stack([distance_within, counts]), group, coefficient, low=-1.0)
+
+
+def _ac1(counts: Ints, group: Groups) -> Estimate | None:
+    """Return Gwet's AC1 from the counts (N, K) of all units, also those with one rating; ``None`` for one label."""
+    labels = counts.shape[1]
+    if labels < 2:
+        return None
+    is_rated = counts.any(axis=1)
+    counts = counts[is_rated]
+    ratings = counts.sum(axis=1)  # (N,)
+    has_two_ratings = ratings >= 2
+    agreeing_share = (counts * (counts - 1)).sum(axis=1) / np.maximum(ratings * (ratings - 1), 1)
+    label_shares = counts / ratings[:, np.newaxis]
+
+    @Ratio
+    def coefficient(sums: Floats) -> tuple[Floats, Floats]:
+        agreement, pairs, shares = sums[..., 0], sums[..., 1], sums[..., 2:]
+        prevalence = quotient(shares, shares.sum(axis=-1, keepdims=True))
+        chance = (prevalence * (1.0 - prevalence)).sum(axis=-1) / (labels - 1)
+        return agreement - pairs * chance, pairs * (1.0 - chance)
+
+    per_unit = np.column_stack([agreeing_share, has_two_ratings, label_shares])
+    return estimated(per_unit, group[is_rated], coefficient, low=-1.0)
 
 
 def _encoded(

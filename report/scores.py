@@ -426,6 +426,8 @@ def measures_of_all(agreement: Agreement) -> dict[str, Estimate | None]:
         measures["Krippendorff's alpha"] = agreement.alpha
     if agreement.has_numbers:
         measures["Krippendorff's alpha, interval"] = agreement.interval_alpha
+    if agreement.ac1 is not None:
+        measures["Gwet's AC1"] = agreement.ac1
     return measures
 
 

@@ -140,6 +140,33 @@ def test_pairs_have_the_coefficients_of_scikit_learn(ratings: Ratings) -> None:
             assert pair.kappa is None
 
 
+@pytest.mark.parametrize(
+    ("columns", "labels", "expected"),
+    [
+        # Gwet's four raters with gaps (cac.raw4raters of the package irrCAC); one unit has a single rating
+        (("123321412...", "1233224125..", ".33323422513", "12332441251."), "12345", 0.775),
+        # Both never give b: chance agreement is 0, and alpha is undefined.
+        (("aaaa", "aaaa"), "ab", 1.0),
+        # 90 units both a, 10 only one: pa .9, and a has .95 of the ratings, so chance is .095.
+        (("a" * 100, "a" * 90 + "b" * 10), "ab", (0.9 - 0.095) / (1 - 0.095)),
+        # Two raters who never agree on two labels, each given as often
+        (("abab", "baba"), "ab", -1.0),
+    ],
+)
+def test_ac1_of_published_and_of_computed_examples(
+    columns: Sequence[str], labels: str, expected: float
+) -> None:
+    agreement = rater_agreement(ratings_from(*columns), ClosedLabels(labels))
+    assert agreement.ac1 is not None
+    assert agreement.ac1.value == pytest.approx(expected, abs=5e-4)
+    assert agreement.ac1.interval.low <= agreement.ac1.value <= agreement.ac1.interval.high
+
+
+def test_ac1_is_of_two_labels_or_more_and_not_of_scores() -> None:
+    assert rater_agreement(ratings_from("aa", "aa")).ac1 is None
+    assert rater_agreement(ratings_from([1, 2], [1, 3]), Scores(1, 5, whole=True)).ac1 is None
+
+
 def nominal_alpha(counts: np.ndarray) -> float | None:
     """Return alpha by the package krippendorff, ``None`` where only one label was given."""
     if np.count_nonzero(counts.sum(axis=0)) < 2:
