@@ -146,7 +146,7 @@ def test_a_version_is_scored_by_a_column_of_its_gold() -> None:
     metric = card.decision.metric
     report = jurist.write_report(VERSION, by="policy")
     plot = by_column(report)
-    assert plot.title == f"{metric} by policy"
+    assert plot.title.startswith(f"{metric} by policy (the differences between these 10 are not tested")
     assert [column.name for column in plot.table.columns][3:] == ["compiled", "basic"]
     assert sum(int(row[1]) for row in plot.table.rows) == card.decision.cases
     with pytest.raises(UsageError, match="no row of gold has this column"):
