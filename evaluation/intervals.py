@@ -168,9 +168,14 @@ def leaving_out(groups: int) -> Ints:
 
 
 def has_one_value(units: Units, metric: Metric) -> bool:
-    """Return True where a metric of these answers has the same value without any of the groups, as of a constant."""
-    without_each_group = metric.resampled(units, leaving_out(units.groups))
-    return float(np.abs(without_each_group - metric.of(units)).max()) <= _MOVED
+    """Return True where a metric of these answers is the same without any of the groups or units, as of a constant."""
+    # Without the units too: an accuracy is the same without each group where all groups have the same labels.
+    alone = replace(units, group=np.arange(len(units.gold)), groups=len(units.gold))
+    for grouped in (units, alone):
+        without_each = metric.resampled(grouped, leaving_out(grouped.groups))
+        if float(np.abs(without_each - metric.of(units)).max()) > _MOVED:
+            return False
+    return True
 
 
 def metric_interval(units: Units, metric: Metric) -> Interval:

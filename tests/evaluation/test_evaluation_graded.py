@@ -193,16 +193,18 @@ def test_a_constant_answer_has_no_interval_where_its_value_cannot_vary() -> None
 
 
 @pytest.mark.parametrize("missing", [0, 3])
-def test_a_judge_of_one_answer_has_the_interval_of_the_constant(missing: int) -> None:
+@pytest.mark.parametrize("group_size", [2, 3], ids=["groups differ", "all groups have the same labels"])
+def test_a_judge_of_one_answer_has_the_interval_of_the_constant(missing: int, group_size: int) -> None:
     kind = ClosedLabels("ab")
     pairs = [("ab"[place % 3 == 0], "a") for place in range(30)]
-    rows = rows_of(pairs, group_size=2)
+    rows = rows_of(pairs, group_size=group_size)
     for place in range(missing):
         rows[place] = replace(rows[place], predicted=(None,) * len(rows[place].gold))
     balanced = measure(rows, "balanced_accuracy", kind)["balanced_accuracy"]
     assert (balanced.value, balanced.interval.low, balanced.interval.high) == (0.5, 0.5, 0.5)
-    accuracy = measure(rows, "accuracy", kind)["accuracy"]
-    assert accuracy.interval.low < accuracy.value < accuracy.interval.high
+    for metric in ("accuracy", "macro_f1"):
+        moved = measure(rows, metric, kind)[metric]
+        assert moved.interval.low < moved.value < moved.interval.high
     varied = [*rows[:-1], replace(rows[-1], predicted=("b",) * len(rows[-1].gold))]
     balanced = measure(varied, "balanced_accuracy", kind)["balanced_accuracy"]
     assert balanced.interval.low < balanced.interval.high
