@@ -171,8 +171,8 @@ class Gating(Comparing):
             for label, units in units_by_class.items():
                 if units < least:
                     return (
-                        f"{limit.metric} needs {least} units labelled {label} (found: {units})",
-                        f"add rows labelled {label}, or limit a metric that counts all units alike, such as accuracy",
+                        f"{limit.metric} needs {least} units labelled {label!r} (found: {units})",
+                        f"add rows labelled {label!r}, or limit a metric that counts all units alike, such as accuracy",
                     )
         return "", ""
 

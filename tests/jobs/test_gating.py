@@ -283,10 +283,10 @@ def test_one_class_that_is_left_decides_nothing() -> None:
 
 RARE: list[tuple[str, int, dict[str, Any], str]] = [
     # metric, positive units of 22, more options -> the reason, empty where the gate can tell
-    ("balanced_accuracy", 2, {}, "balanced_accuracy needs 5 units labelled non_factual (found: 2)"),
-    ("f1", 4, {}, "f1 needs 5 units labelled non_factual (found: 4)"),
-    ("recall", 4, {}, "recall needs 5 units labelled non_factual (found: 4)"),
-    ("kappa", 18, {}, "kappa needs 5 units labelled factual (found: 4)"),
+    ("balanced_accuracy", 2, {}, "balanced_accuracy needs 5 units labelled 'non_factual' (found: 2)"),
+    ("f1", 4, {}, "f1 needs 5 units labelled 'non_factual' (found: 4)"),
+    ("recall", 4, {}, "recall needs 5 units labelled 'non_factual' (found: 4)"),
+    ("kappa", 18, {}, "kappa needs 5 units labelled 'factual' (found: 4)"),
     ("f1", 18, {}, ""),
     ("balanced_accuracy", 5, {}, ""),
     ("balanced_accuracy", 2, {"at_least": 8}, ""),
@@ -294,7 +294,7 @@ RARE: list[tuple[str, int, dict[str, Any], str]] = [
         "balanced_accuracy",
         2,
         {"at_least": 9},
-        "balanced_accuracy needs 3 units labelled non_factual (found: 2)",
+        "balanced_accuracy needs 3 units labelled 'non_factual' (found: 2)",
     ),
     ("accuracy", 2, {}, ""),
 ]
