@@ -58,7 +58,7 @@ ROWS_OF_A_GROUP = 6
 CORRELATION = 0.4
 DRAWS = 499  # swaps of a permutation test
 LEVEL = level_of(0.05, 1)
-RULES = ("proof", "cautious swaps", "plain swaps")
+RULES: tuple[str, ...] = ("proof", "cautious swaps", "plain swaps")
 
 
 def noisy(deviation: float) -> Floats:
