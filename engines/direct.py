@@ -81,8 +81,8 @@ class WireRequest:
 
     method: str
     url: str
-    headers: Sequence[tuple[str, str]]
-    body: bytes
+    headers: Sequence[tuple[str, str]] = field(repr=False)  # the key of the endpoint among them
+    body: bytes = field(repr=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +92,7 @@ class ProviderResponse:
     status: int
     body: bytes = field(repr=False)
     reason: str = ""
-    fields: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, str] = field(default_factory=dict, repr=False)  # cookies among them
     http_version: str = "HTTP/1.1"
 
     @property

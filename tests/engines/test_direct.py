@@ -17,10 +17,10 @@ from loopback import FAULTS, Fault, Loopback
 
 from jurist.engines.adapters import ADAPTERS, _Recorder, adapter, predicted
 from jurist.engines.channel import InnerEngine
-from jurist.engines.direct import Direct
+from jurist.engines.direct import Direct, ProviderResponse
 from jurist.engines.draws import TypedRequest, typed_request
 from jurist.engines.failures import brief, fatal, retryable
-from jurist.engines.models import Endpoint, Model
+from jurist.engines.models import Endpoint, Model, reached
 from jurist.programs.catalogue import CATALOGUE
 from jurist.programs.fect import FECT
 from jurist.programs.frozen import all_predictors
@@ -227,3 +227,22 @@ def test_a_prompt_that_was_changed_in_place_is_rendered_anew() -> None:
         asyncio.run(predict.acall(**inputs))
     assert [len(request.messages) for request in engine.requests] == [1, 3, 3]
     assert "another" in str(engine.requests[2])
+
+
+@pytest.mark.parametrize("name", ["openai/m", "anthropic/m", "gemini/m", "decisions/m"])
+def test_no_representation_shows_a_key(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    key, header = "sk-test-0123456789", "gateway-0123456789"
+    monkeypatch.setenv("MY_KEY", key)
+    monkeypatch.setenv("GATEWAY_TOKEN", header)
+    model = Model(name=name, key_env="MY_KEY", headers={"Gateway-Token": "$GATEWAY_TOKEN"})
+    engine = reached(model)
+    direct = engine._direct
+    request = Request(model=name, messages=(Message.user("u"),), config=Config())
+    template = direct._template_of(request.config, None)
+    sent = direct.wire_request(request)
+    assert any(key in value for _, value in sent.headers)
+    reply = ProviderResponse(status=401, body=b"", fields={"Set-Cookie": key})
+    for shown in (model, engine, direct, sent, template, reply):
+        for words in (repr(shown), str(shown), f"{shown}"):
+            assert key not in words
+            assert header not in words
