@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeAlias, Union
 
 from ..arguments.groups import Form
 from ..errors import UsageError, printable, writing_standard_output
-from ..report.render import escape_markdown, fold_text, render_markdown, render_text
+from ..report.render import fold_text, render_markdown, render_text
 from ..report.table import Table
+from ..text.quoting import in_markdown
 
 if TYPE_CHECKING:
     from ..report.verdict import VerdictCard
@@ -198,4 +199,4 @@ def _part_markdown(part: _PlainPart) -> str:
         for line in part.split("\n"):
             block += f"    {line}\n"
         return block + "\n"
-    return escape_markdown(part) + "\n\n"
+    return in_markdown(part) + "\n\n"

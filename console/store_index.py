@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import quote
 
 from ..arguments.artifacts import IndexOptions
 from ..errors import plural
@@ -12,6 +13,7 @@ from ..programs.builtin import builtin_descriptions
 from ..programs.catalogue import file_of
 from ..report.listing import artifact_entry
 from ..report.scores import metric_cell
+from ..text.quoting import in_markdown
 from .listing import open_named_store
 from .printing import Result, Verbatim, write_text
 
@@ -50,18 +52,18 @@ def index_page(artifacts: Sequence[Artifact], folder: Path) -> str:
 def _index_line(artifact: Artifact, folder: Path) -> str:
     """Return the row of a version in the page; its link begins at the folder of the page."""
     if artifact.problem:
-        return f"| {artifact.ref} | | | | | damaged: {_cell(artifact.problem)} |"
+        return f"| {in_markdown(artifact.ref)} | | | | | damaged: {in_markdown(artifact.problem)} |"
     card = artifact.about
     card_file = os.path.relpath(artifact.path.resolve() / CARD, folder.resolve())
+    link = f"[{in_markdown(artifact.ref)}]({quote(Path(card_file).as_posix())})"
     cells = [
-        f"[{artifact.ref}]({Path(card_file).as_posix()})",
         _judge_description(artifact),
         card.optimizer.name or "",
         artifact.model,
         _score_words(artifact),
         card.decision.verdict or "; ".join(card.all_warnings) or "not proven",
     ]
-    return "| " + " | ".join(map(_cell, cells)) + " |"
+    return "| " + " | ".join([link, *map(in_markdown, cells)]) + " |"
 
 
 def _judge_description(artifact: Artifact) -> str:
@@ -90,8 +92,3 @@ def _score_words(artifact: Artifact) -> str:
     if not words:
         return ""
     return f"{metric}: {', '.join(words)}"
-
-
-def _cell(text: str) -> str:
-    """Return a text as one cell of a Markdown table."""
-    return " ".join(text.split()).replace("|", "\\|")

@@ -11,6 +11,7 @@ from itertools import zip_longest
 
 from rich.cells import cell_len
 
+from ..text.quoting import in_markdown
 from .table import Column, Table
 
 _GAP = "  "
@@ -21,7 +22,6 @@ _MAX_LINES = 8
 """A folded table with a taller cell is harder to read than records."""
 _WORD = re.compile(r"\[[^\[\]\s]+, [^\[\]\s]+\]\S*|\S+")
 """An interval such as ``[0.241, 0.354]`` stays together."""
-_MARKUP = re.compile(r"([\\|`*<&]|\](?=\())")
 
 
 def render_text(table: Table, width: int | None = None) -> str:
@@ -47,15 +47,15 @@ def render_markdown(table: Table) -> str:
     """Return a table in GitHub's Markdown, its title in bold above it; markup in cells is escaped."""
     lines: list[str] = []
     if table.title:
-        lines.extend([f"**{escape_markdown(table.title)}**", ""])
+        lines.extend([f"**{in_markdown(table.title)}**", ""])
     names: list[str] = []
     alignments: list[str] = []
     for column in table.columns:
-        names.append(escape_markdown(column.name))
+        names.append(in_markdown(column.name))
         alignments.append("---:" if column.kind == "number" else "---")
     lines.extend([_markdown_row(names), _markdown_row(alignments)])
     for row in table.rows:
-        lines.append(_markdown_row([escape_markdown(cell) for cell in row]))
+        lines.append(_markdown_row([in_markdown(cell) for cell in row]))
     return "\n".join(lines) + "\n"
 
 
@@ -201,18 +201,6 @@ def _record_lines(table: Table, width: int | None) -> list[str]:
             for line in fold_text(f"{column.name}: {cell}", text_width, _INDENT):
                 lines.append(margin + line)
     return lines
-
-
-def escape_markdown(text: str) -> str:
-    """Return a text of one line that Markdown shows unchanged, in a table too."""
-    return _MARKUP.sub(_escaped_mark, text)
-
-
-def _escaped_mark(mark: re.Match[str]) -> str:
-    """Return a mark of Markdown, escaped."""
-    if mark[0] == "&":
-        return "&amp;"
-    return "\\" + mark[0]
 
 
 def _html_cell(tag: str, column: Column, cell: str) -> str:
