@@ -1,8 +1,10 @@
 """Python files that define judges: read once with the modules of the user's own that they import, hashed, and executed.
 
-The executed content is the hashed one: no file is read again, and nothing from ``__pycache__`` is used. Modules of
-installed packages and of Python itself are left out, and so are modules that a file imports by other means than
-``import``.
+The executed content is the hashed one: no file is read again, and nothing from ``__pycache__`` is used. The modules of
+a file live in a package of that file and content, to which its ``import`` statements lead. So it never gets a module
+of the same name from the program that uses jurist or from another judge, and neither of them gets one of its own.
+Modules of installed packages and of Python itself are left out, and so are modules that a file imports by other means
+than ``import``.
 
 There are two hashes: of the bytes, and of the code. Formatting, comments, docstrings and the ``desc=`` of fields change
 only the first, as a version keeps the instruction and the descriptions that it was proven with. ``columns=``,
@@ -77,20 +79,60 @@ class JudgeFile:
                     files[file] = None
         return list(files)
 
+    @cached_property
+    def _module_name(self) -> str:
+        """The name under which the file is executed, different for each path and content."""
+        identity = f"{self.path.resolve()}\n{self.hashes['judge_sha256']}"
+        digest = hashlib.sha256(identity.encode("utf-8", "surrogateescape")).hexdigest()
+        return f"jurist_user_{self.path.stem}_{digest[:12]}"
+
+    @property
+    def _package_name(self) -> str:
+        """The name of the package that its modules live in."""
+        return f"{self._module_name}_modules"
+
     def execute(self) -> types.ModuleType:
         """Execute the file and return its module. Raises whatever the file raises."""
-        module = types.ModuleType(f"jurist_user_{self.path.stem}")
+        self._open_package()
+        module = types.ModuleType(self._module_name)
         module.__file__ = str(self.path)
         sys.modules[module.__name__] = module
-        # Modules of these names may be loaded already: those of another file, or of this one before it was changed.
-        for name in self.modules:
-            if isinstance(getattr(sys.modules.get(name), "__loader__", None), _Loader):
-                del sys.modules[name]
-        # The finder stays: a function of the file may import a module only when it is called.
-        if self.modules:
-            sys.meta_path.insert(0, _Finder(self.modules))
-        exec(compile(self.content, str(self.path), "exec"), vars(module))  # noqa: S102
+        exec(self.compiled(self.content, str(self.path)), vars(module))  # noqa: S102
         return module
+
+    def _open_package(self) -> None:
+        """Make an empty package of its modules, each of which is executed when it is first imported."""
+        for name in list(sys.modules):  # those of an earlier execution
+            if name.startswith(f"{self._package_name}."):
+                del sys.modules[name]
+        package = types.ModuleType(self._package_name)
+        package.__path__ = []
+        sys.modules[package.__name__] = package
+        # The finder stays: a function of the file may import a module only when it is called.
+        _FINDER.files[self._package_name] = self
+        if _FINDER not in sys.meta_path:
+            sys.meta_path.insert(0, _FINDER)  # before the one that finds files in the folder of a package
+
+    def find_module(self, name: str) -> importlib.machinery.ModuleSpec | None:
+        """Return how one of its modules is loaded, by its dotted name; ``None`` where it has no such module."""
+        if name not in self.modules:
+            return None
+        path, content = self.modules[name]
+        package_folders = [str(path.parent)] if path.name == "__init__.py" else None
+        full_name = f"{self._package_name}.{name}"
+        loader = _Loader(full_name, str(path), content, self)
+        return importlib.util.spec_from_file_location(
+            full_name, path, loader=loader, submodule_search_locations=package_folders
+        )
+
+    def compiled(self, content: bytes, path: str) -> types.CodeType:
+        """Return the code of the file, or of one of its modules, whose imports lead to its own modules."""
+        tree = ast.parse(content, path)
+        names = frozenset(name.partition(".")[0] for name in self.modules)
+        if names:
+            _OwnImports(names, self._package_name).visit(tree)
+            ast.fix_missing_locations(tree)
+        return compile(tree, path, "exec", dont_inherit=True)
 
 
 def _source_of(path: Path) -> bytes:
@@ -98,37 +140,73 @@ def _source_of(path: Path) -> bytes:
     return read_regular_file(path, limit=_SOURCE_LIMIT, follow_links=True)
 
 
-class _Finder:
-    """Finds the modules that were read, under their names."""
+class _OwnImports(ast.NodeTransformer):
+    """Leads the imports of some modules to a package that holds them; what a statement binds stays the same."""
 
-    def __init__(self, modules: Mapping[str, tuple[Path, bytes]]) -> None:
-        self._modules = modules
+    def __init__(self, names: frozenset[str], package: str) -> None:
+        self._names = names  # without dots
+        self._package = package
+
+    def visit_Import(self, node: ast.Import) -> list[ast.stmt]:
+        """Return a statement for each module: ``import a.b`` binds ``a``, as the module that the package holds."""
+        statements: list[ast.stmt] = []
+        for alias in node.names:
+            first_name = alias.name.partition(".")[0]
+            if first_name not in self._names:
+                statements.append(ast.Import(names=[alias]))
+                continue
+            bound_name = alias.asname or first_name
+            moved = ast.alias(name=f"{self._package}.{alias.name}", asname=bound_name)
+            statements.append(ast.Import(names=[moved]))
+            if alias.asname is None and alias.name != first_name:
+                names = [ast.alias(name=first_name)]
+                statements.append(ast.ImportFrom(module=self._package, names=names, level=0))
+        return [ast.copy_location(statement, node) for statement in statements]
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.ImportFrom:
+        """Return the statement with the name of the module in the package."""
+        if node.level == 0 and node.module and node.module.partition(".")[0] in self._names:
+            node.module = f"{self._package}.{node.module}"
+        return node
+
+
+class _Finder:
+    """Finds the modules of judge files in the packages of these files, and no others."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, JudgeFile] = {}  # name of the package -> the file
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if name not in self._modules:
+        package, _, module = name.partition(".")
+        file = self.files.get(package)
+        if file is None:
             return None
-        file, content = self._modules[name]
-        package_folders = [str(file.parent)] if file.name == "__init__.py" else None
-        loader = _Loader(name, str(file), content)
-        return importlib.util.spec_from_file_location(
-            name, file, loader=loader, submodule_search_locations=package_folders
-        )
+        return file.find_module(module)
+
+
+_FINDER = _Finder()
 
 
 class _Loader(importlib.machinery.SourceFileLoader):
     """Loads the content that was read, and nothing from ``__pycache__``."""
 
-    def __init__(self, name: str, path: str, content: bytes) -> None:
+    def __init__(self, name: str, path: str, content: bytes, file: JudgeFile) -> None:
         super().__init__(name, path)
         self._content = content
+        self._file = file
 
     def get_data(self, path: object) -> bytes:
         return self._content
 
     def path_stats(self, path: object) -> NoReturn:
         raise OSError("there is no time stamp by which a cached file could be taken for it")
+
+    def source_to_code(  # type: ignore[override]  # typeshed's has positional parameters alone
+        self, data: bytes, path: str, *, _optimization: int = -1
+    ) -> types.CodeType:
+        return self._file.compiled(data, path)
 
 
 def _hash_contents(contents: Mapping[str, bytes]) -> str:
