@@ -4,11 +4,11 @@ import select
 import sys
 from collections.abc import Iterable, Sequence
 
+from ..engines.hosts import check_host, key_transfer
 from ..engines.meter import Budget
 from ..engines.models import Model
 from ..errors import JuristError, UsageError, plural, unknown_price
 from ..jobs.estimate import CostEstimate
-from ..keeping.key_hosts import key_transfer
 from ..keeping.paying import PaidAnswers
 from ..keeping.spend_card import reused_words
 from .printing import print_notes
@@ -63,6 +63,7 @@ def approve_keys(models: Iterable[Model], *, yes: bool) -> None:
     for model in models:
         asked_models.update(dict.fromkeys(model.each))
     for model in asked_models:
+        check_host(model)
         transfer = key_transfer(model)
         if transfer is None or transfer.approved:
             continue

@@ -39,6 +39,7 @@ from .failures import (
     failure_of,
     timed_out,
 )
+from .hosts import KEY_VARIABLES, check_host
 from .identity_cache import IdentityCache
 from .journal import WITHOUT_END
 from .ledger import Purpose
@@ -371,25 +372,21 @@ def _without_none(**settings: object) -> dict[str, Any]:
 
 
 def key_of(model: Model) -> str | None:
-    """Return the key to send; ``None`` for that of the provider's own environment variable."""
+    """Return the key to send; ``None`` for that of the provider's own environment variable.
+
+    Raises:
+        UsageError: only a card names the address, or the named variable holds no key.
+    """
+    check_host(model)
     if model.key_env:
         key = os.environ.get(model.key_env, "").strip()
         if not key:
             hint = "set it to the key of the endpoint"
             raise UsageError(f"the environment variable {model.key_env} holds no key", hint=hint)
         return key
-    variable = _KEY_VARIABLES.get(model.name.partition("/")[0])
+    variable = KEY_VARIABLES.get(model.name.partition("/")[0])
     local = model.api_base and variable and not os.environ.get(variable)
     return "none" if local else None  # local servers ask for no key, DSPy's client does
-
-
-_KEY_VARIABLES: Final = {
-    "openai": "OPENAI_API_KEY",
-    "decisions": "OPENAI_API_KEY",
-    "systemone": "TYPESAFE_API_KEY",
-    "typesafe": "TYPESAFE_API_KEY",
-}
-"""Provider whose protocol servers of one's own speak -> the environment variable of its key."""
 
 
 _OLLAMA = ("ollama", "ollama_chat")

@@ -25,7 +25,8 @@ import orjson
 import scipy
 
 from ..cases import Case, Value, text_hash
-from ..keeping.trust import data_file, to_stderr
+from ..keeping.trust import to_stderr
+from ..text.files import data_file
 from ..text.ranking import folded
 from ..text.wording import strings
 

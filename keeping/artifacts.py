@@ -10,8 +10,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from ..cases import text_hash
+from ..engines.hosts import remember_named
 from ..engines.model_names import same_model
 from ..errors import ArtifactError, Seed, UsageError, as_data, checked
+from ..text.files import data_file
 from ..text.redaction import publishable
 from .artifact_card import RESTORE, Artifact
 from .sealing import (
@@ -27,7 +29,7 @@ from .sealing import (
     seal_card,
 )
 from .shelves import LATEST, Shelf, parse_ref
-from .trust import Trust, data_file
+from .trust import Trust
 
 if TYPE_CHECKING:
     from ..programs.judge import Judge
@@ -151,7 +153,8 @@ class Store:
             make_latest: whether ``JUDGE`` alone means this version from now on, for its model.
             records: file of :data:`.sealing.OPTIONAL_FILES` -> its lines.
 
-        Keys and credentials are taken out of the card and the history. The file of the judge is trusted from now on.
+        Keys and credentials are taken out of the card and the history. The file of the judge is trusted from now on,
+        and so are the addresses of models that the user has named in this process.
 
         Raises:
             UsageError: the store is the one that comes with jurist.
@@ -179,7 +182,9 @@ class Store:
             return {PROGRAM: program, HISTORY: history_file, CARD: canonical_json(sealed), **record_files}
 
         shelf = Shelf(self.root, judge.name)
-        return self._read_undamaged(shelf, shelf.add(files, make_latest=make_latest))
+        artifact = self._read_undamaged(shelf, shelf.add(files, make_latest=make_latest))
+        remember_named(content.addresses)
+        return artifact
 
     @checked
     def load(self, ref: str) -> Artifact:

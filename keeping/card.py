@@ -115,6 +115,22 @@ class CardContent(CodePart):
         return CardContent.model_validate(content)
 
     @property
+    def addresses(self) -> list[str]:
+        """The addresses of all models that are asked for the version, its cascade's judges among them."""
+        cards = [self.model, self.prompt_model, self.job.model, self.verifier]
+        if self.cascade is not None:
+            for member in self.cascade.members:
+                cards += [member.model, member.verifier]
+        addresses: list[str] = []
+        for card in cards:
+            if card is None:
+                continue
+            for model in card.each:
+                if model.api_base is not None:
+                    addresses.append(model.api_base)
+        return addresses
+
+    @property
     def member_references(self) -> dict[str, ReferenceCard]:
         """The models of a panel, each with its score alone, the best one first; empty of a single model."""
         references: dict[str, ReferenceCard] = {}

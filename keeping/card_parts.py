@@ -147,8 +147,9 @@ class ModelCard(Part):
         """The models that are asked: the members of a panel, else this one."""
         return self.members or [self]
 
-    def model(self, api_base: str | None = None, timeout: float = 120.0) -> Model:
-        """Return the model, at another address if one is given."""
+    def model(self, timeout: float = 120.0) -> Model:
+        """Return the model, at an address that no user has named."""
+        from ..engines.hosts import CardAddress
         from ..engines.models import Model
 
         if self.members:
@@ -157,7 +158,9 @@ class ModelCard(Part):
         settings = {name: value for name, value in vars(self).items() if value is not None}
         settings.pop("members", None)
         settings["body"] = self.body or {}
-        return Model(**{**settings, "api_base": api_base or self.api_base, "timeout": timeout})
+        if self.api_base is not None:
+            settings["api_base"] = CardAddress(self.api_base)
+        return Model(**settings, timeout=timeout)
 
     @classmethod
     def of(cls, model: Model) -> ModelCard:

@@ -40,9 +40,9 @@ from ..errors import (
     begin_paid_work,
     signal_name,
 )
-from ..text.files import hide_from_git
+from ..text.files import data_file, hide_from_git
 from .locking import release_lock, take_lock
-from .trust import data_file, to_stderr
+from .trust import to_stderr
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,6 @@ An artifact may come from anywhere, and its seal has no key: whoever writes a ca
 is executed only if the user has compiled from that very code, or has said ``--trust`` to it; both are remembered.
 """
 
-import os
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -12,12 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..errors import JudgeError, as_data, printable
-
-
-def data_file(name: str) -> Path:
-    """Return a file of the user's own: in ``$XDG_DATA_HOME/jurist``, by default below ``~/.local/share``."""
-    home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    return Path(home) / "jurist" / name
+from ..text.files import data_file
 
 
 def to_stderr(line: str) -> None:

@@ -1,4 +1,4 @@
-"""Reading files that somebody else may have made: regular files of a limited size, and nothing that never ends."""
+"""Files: those that somebody else may have made are regular and of a limited size, and never end; the user's own."""
 
 import os
 import stat
@@ -10,6 +10,12 @@ class UnreadableFileError(OSError):
 
     def __init__(self, path: Path, problem: str) -> None:
         super().__init__(0, problem, str(path))
+
+
+def data_file(name: str) -> Path:
+    """Return a file of the user's own: in ``$XDG_DATA_HOME/jurist``, by default below ``~/.local/share``."""
+    home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(home) / "jurist" / name
 
 
 def read_regular_file(path: Path, *, limit: int, follow_links: bool = False) -> bytes:

@@ -12,8 +12,8 @@ from scripted_runs import hashed
 from small import FAST, claims, cli, ok, read_jsonl, write_jsonl
 
 from jurist.gold.goldset import Gold
-from jurist.keeping.trust import data_file
 from jurist.programs.fect import FECT
+from jurist.text.files import data_file
 
 LEAK = "The customer reports that bicycle 11 arrived broken."
 SEARCH = ("--optimizer", "opro", "--set", "steps=1", "--set", "candidates=4", "--set", "sample=12")

@@ -18,10 +18,10 @@ from small import FAST, OWN, Done, cli, ok, replies, tree, write_jsonl
 from jurist.errors import ArtifactError
 from jurist.keeping.card import CardContent, build_card
 from jurist.keeping.sealing import CARD, HISTORY, PROGRAM, canonical_json, seal_card
-from jurist.keeping.trust import data_file
 from jurist.programs.catalogue import CATALOGUE
 from jurist.programs.definition import read_definition, write_definition
 from jurist.programs.judge import Judge
+from jurist.text.files import data_file
 
 PLAIN = (
     OWN.partition("def ")[0]

@@ -18,9 +18,10 @@ from jurist.keeping.card import Card
 from jurist.keeping.loaders import load_judge
 from jurist.keeping.naming import judge_of_artifact
 from jurist.keeping.sealing import CARD, HISTORY, PROGRAM, canonical_json, seal_card
-from jurist.keeping.trust import Trust, data_file
+from jurist.keeping.trust import Trust
 from jurist.programs.catalogue import find
 from jurist.programs.fect import FECT
+from jurist.text.files import data_file
 
 EVIL = "from pathlib import Path\nPath('executed').write_text('yes')\n" + OWN
 COMMANDS = (
