@@ -235,7 +235,7 @@ def test_no_representation_shows_a_key(monkeypatch: pytest.MonkeyPatch, name: st
     monkeypatch.setenv("MY_KEY", key)
     monkeypatch.setenv("GATEWAY_TOKEN", header)
     model = Model(name=name, key_env="MY_KEY", headers={"Gateway-Token": "$GATEWAY_TOKEN"})
-    engine = reached(model)
+    engine: Any = reached(model)
     direct = engine._direct
     request = Request(model=name, messages=(Message.user("u"),), config=Config())
     template = direct._template_of(request.config, None)
