@@ -29,7 +29,7 @@ _ROUNDING = 1e-9  # a quotient of floats may lie so far below the whole number t
 def _two_digits_down(number: float) -> int:
     """Return the largest number with two digits before its zeros that is at most a number: 3,900 for 3,980."""
     whole = math.floor(number + _ROUNDING)
-    unit = 10 ** max(0, len(str(whole)) - 2)
+    unit = int(10 ** max(0, len(str(whole)) - 2))
     return whole - whole % unit
 
 
