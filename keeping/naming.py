@@ -297,7 +297,7 @@ def judge_of_artifact(artifact: Artifact, store: Store, *, source: bool = False)
     if path is None:
         try:
             return choose_fitting_judge(find(card.reference), artifact, store)
-        except UnknownJudgeError:
+        except JudgeError:  # a gold set may have its name
             if not card.definition:
                 raise
             return defined_judge(card.definition)

@@ -115,12 +115,10 @@ def scores_table(title: str, scores_by_name: Mapping[str, Scores], metric: str) 
 
 def _cell_of_metric(name: str, score: ScoreCard | None) -> str:
     """Return the cell of a metric; ``-`` for a precision where the judge never gave the positive class."""
-    # That precision is 0 by convention, and its interval is all that is possible.
-    if (
-        score is not None
-        and name.endswith("precision")
-        and (score.value, score.low, score.high) == (0.0, 0.0, 1.0)
-    ):
+    # That precision is 0 by convention. Its interval is all that is possible, or 0 alone if no unit has another answer.
+    if score is None or not name.endswith("precision"):
+        return metric_cell(score)
+    if (score.value, score.low) == (0.0, 0.0) and score.high in (0.0, 1.0):
         return "-"
     return metric_cell(score)
 

@@ -67,7 +67,7 @@ def test_a_killed_generation_goes_on_and_pays_nothing_twice(serve, tmp_path):
     assert [row["question_id"].split("/")[0] for row in kept] == [f"d{n}" for n in range(5) for _ in "ab"]
     requests, server.hits[:], server.delay = server.count, [], 0.02
     for number, after in enumerate((12, 15)):
-        killed(server, after, *argv(server, "parts", *(("--resume",) if number else ())), cwd=tmp_path)
+        killed(server, after, *argv(server, "parts", "--resume" if number else "--fresh"), cwd=tmp_path)
         assert not Path("parts/benchmark.jsonl").exists()
     done = ok(*argv(server, "parts", "--resume", "--json"))
     assert requests <= server.count <= requests + 2 * IN_FLIGHT
