@@ -161,11 +161,15 @@ def test_commands_of_benchmarks_name_their_options(page: Path) -> None:
     assert wrong == []
 
 
+SLOW_PAGES = ("cascades", "watching")
+"""Pages that take longest to run, without a command that takes long alone."""
+
+
 def marked() -> Iterator[Any]:
     for name, page in PAGES.items():
         run = [block for block in blocks(page) if block.runs and block.language in ("python", "sh")]
         if run and name not in ELSEWHERE:
-            slow = any(block.mark == "slow" for block in run)
+            slow = name in SLOW_PAGES or any(block.mark == "slow" for block in run)
             yield pytest.param(page, id=name, marks=[pytest.mark.slow] if slow else [])
 
 

@@ -242,6 +242,7 @@ def test_probabilities_that_are_all_0_are_an_unusable_answer(name: str) -> None:
     assert "has a probability" in verdict.error
 
 
+@pytest.mark.slow
 def test_a_file_takes_several_requests_where_one_does_not_hold_all_questions() -> None:
     judge, rows, _ = CASES["sentences"]
     subject = subject_with(judge, "decisions/gpt-6-luna", {})

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from fakes import reply
 from loopback import field_of
 from small import cli, ok
@@ -115,6 +116,7 @@ def faulty(messages):
     return reply("chat", instruction="按要求写。" + field_of(text, "current_instruction"))
 
 
+@pytest.mark.slow
 def test_each_agent_is_shown_what_its_own_check_found_in_the_language_of_the_documents(serve, fake_key):
     places = [f"{chr(0x5000 + 7 * n)}{chr(0x5F00 + 11 * n)}{chr(0x6B00 + 13 * n)}镇" for n in range(30)]
     rows = [

@@ -365,7 +365,9 @@ def test_the_version_before_is_asked_while_its_model_lives(serve: Callable[..., 
     assert "fect@1 was moved from no version, not from fect@2" in refused.err
 
 
-def test_a_model_that_is_gone_is_one_line_that_names_the_move(serve: Callable[..., Any]) -> None:
+def test_a_model_that_is_gone_is_one_line_that_names_the_move(
+    serve: Callable[..., Any], no_waiting: None
+) -> None:
     server = serve(right_on_all)
     moved(server)
     write_new_rows()
