@@ -161,7 +161,7 @@ def test_commands_of_benchmarks_name_their_options(page: Path) -> None:
     assert wrong == []
 
 
-SLOW_PAGES = ("cascades", "watching")
+SLOW_PAGES = ("cascades", "endpoints", "watching")
 """Pages that take longest to run, without a command that takes long alone."""
 
 
