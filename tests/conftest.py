@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 slow = [HealthCheck.too_slow]
-settings.register_profile("any machine", max_examples=30, deadline=None, suppress_health_check=slow)
+settings.register_profile("any machine", max_examples=50, deadline=None, suppress_health_check=slow)
 settings.load_profile("any machine")  # one that is busy fails no test
 sys.path.insert(0, str(Path(__file__).parent / "helpers"))
 for _pool in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # read when NumPy is imported, which is later

@@ -290,7 +290,7 @@ def test_several_journals_with_one_meter(tmp_path: Path) -> None:
 
 
 def test_a_new_call_is_measured_by_what_was_answered_before(tmp_path: Path) -> None:
-    """It may come before all that this process could have learned from."""
+    """A call may come before all that this process could have learned from."""
     ask(Scripted([YES] * 5), context_with(journal=Journal(tmp_path / "j")), cases=5)
     context = context_with(Budget(tokens=61), Journal(tmp_path / "j"))  # 60 were paid
     with pytest.raises(BudgetExhausted):

@@ -103,7 +103,7 @@ def test_a_judge_that_is_held_against_itself_is_asked_once() -> None:
 
 
 def test_judges_of_one_name_and_prompt_are_both_asked() -> None:
-    """They differ in their code alone, as two states of a file do."""
+    """Judges differ in their code alone, as two states of a file do."""
 
     class Doubting(dspy.Predict):
         def forward(self, **inputs: Any) -> dspy.Prediction:

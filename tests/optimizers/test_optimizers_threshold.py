@@ -182,7 +182,7 @@ def test_what_was_shown_train_must_stand_out_on_dev_too(only_a_setting: bool) ->
 
 
 def test_another_prompt_must_stand_out_from_the_basic_one_under_a_threshold() -> None:
-    """It changes least: among near equals the best of many is mostly luck."""
+    """The basic prompt changes least: among near equals the best of many is mostly luck."""
     cases = Gold.load("fect-mini", FECT).cases
     job = job_of(FECT, cases)
     board = board_of(job)
